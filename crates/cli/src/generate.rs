@@ -30,7 +30,7 @@ enum What {
 
 pub fn run(args: Args) -> Outcome {
     let shell = match args.what {
-        What::Man => return man(&args).map_err(|e| Failure::Run(durable::at(&args.out, e))),
+        What::Man => return man(&args).map_err(|e| Failure::Run(durable::with_path(&args.out, e))),
         What::Bash => Shell::Bash,
         What::Zsh => Shell::Zsh,
         What::Fish => Shell::Fish,

@@ -76,8 +76,8 @@ pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let listed = std::fs::read_dir(folder).map_err(|e| durable::at(folder, e))?;
-    listed.map(|entry| entry.map(|e| e.path()).map_err(|e| durable::at(folder, e))).collect()
+    let listed = std::fs::read_dir(folder).map_err(|e| durable::with_path(folder, e))?;
+    listed.map(|entry| entry.map(|e| e.path()).map_err(|e| durable::with_path(folder, e))).collect()
 }
 
 /// Decodes and resizes image files.
@@ -113,11 +113,11 @@ impl Decoder {
     /// The bytes of an image, of the model's size.
     pub fn read(&self, path: &Path) -> Result<Tensor> {
         let named = |e: Error| invalid!("{}: not an image that can be read: {}", path.display(), e.message());
-        let size = std::fs::metadata(path).map_err(|e| durable::at(path, e))?.len();
+        let size = std::fs::metadata(path).map_err(|e| durable::with_path(path, e))?.len();
         if size > LARGEST_FILE {
             return Err(invalid!("{}: {size} bytes are too many for an image", path.display()));
         }
-        let bytes = std::fs::read(path).map_err(|e| durable::at(path, e))?;
+        let bytes = std::fs::read(path).map_err(|e| durable::with_path(path, e))?;
         let found = self.run.run(vec![Tensor::string(bytes)]).map_err(named)?;
         found.into_iter().next().ok_or_else(|| internal("no image"))
     }

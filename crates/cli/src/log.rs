@@ -52,8 +52,11 @@ impl LogArgs {
 
     fn redirect(&self) -> Result<()> {
         let Some(path) = &self.log_file else { return Ok(()) };
-        let file =
-            OpenOptions::new().create(true).append(true).open(path).map_err(|e| durable::at(path, e))?;
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .map_err(|e| durable::with_path(path, e))?;
         rustix::stdio::dup2_stderr(&file).map_err(|e| Error::from(std::io::Error::from(e)))
     }
 }

@@ -42,11 +42,11 @@ impl Description {
         let exported = folder.join(EXTRA_DIR).join(DESCRIPTION_FILE);
         let path = if exported.is_file() { exported } else { folder.join(DESCRIPTION_FILE) };
         let hint = "MODEL is the --logdir or --export of a run of thalweg train csv, records or images, which has this file";
-        let size = std::fs::metadata(&path).map_err(|e| durable::at(&path, e).hint(hint))?.len();
+        let size = std::fs::metadata(&path).map_err(|e| durable::with_path(&path, e).hint(hint))?.len();
         if size > LONGEST {
             return Err(invalid!("{}: {size} bytes are too many for a description", path.display()));
         }
-        let text = std::fs::read_to_string(&path).map_err(|e| durable::at(&path, e))?;
+        let text = std::fs::read_to_string(&path).map_err(|e| durable::with_path(&path, e))?;
         serde_json::from_str(&text)
             .map_err(|e| invalid!("{}: not the description of a model: {e}", path.display()))
     }

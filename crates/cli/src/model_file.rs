@@ -9,8 +9,11 @@ use thalweg_proto::GraphDef;
 /// Reads the graph of a file, or of a SavedModel's directory.
 pub fn read(path: &Path) -> Result<GraphDef> {
     if path.is_dir() {
-        let meta = saved_model::select(saved_model::read(path)?, None).map_err(|e| durable::at(path, e))?;
-        return meta.graph_def.ok_or_else(|| durable::at(path, data_loss("the SavedModel has no graph")));
+        let meta =
+            saved_model::select(saved_model::read(path)?, None).map_err(|e| durable::with_path(path, e))?;
+        return meta
+            .graph_def
+            .ok_or_else(|| durable::with_path(path, data_loss("the SavedModel has no graph")));
     }
-    GraphFile::read(path)?.into_graph().map_err(|e| durable::at(path, e))
+    GraphFile::read(path)?.into_graph().map_err(|e| durable::with_path(path, e))
 }

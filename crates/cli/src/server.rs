@@ -134,6 +134,6 @@ fn task_spec(args: &Args) -> Result<Option<TaskSpec>> {
 }
 
 fn read_server_def(path: &std::path::Path) -> Result<TaskSpec> {
-    let bytes = std::fs::read(path).map_err(|e| durable::at(path, e))?;
+    let bytes = std::fs::read(path).map_err(|e| durable::with_path(path, e))?;
     TaskSpec::read(bytes).map_err(|e| e.context(path.display()))
 }

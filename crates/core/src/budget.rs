@@ -75,14 +75,14 @@ impl Account {
         if is_within_share(own.saturating_add(bytes), free) {
             return Ok(());
         }
-        self.give_back(added);
+        self.release(added);
         Err(resource_exhausted(format_args!(
             "{bytes} bytes more are over the share of memory: {own} are held here, {all} of {} by all",
             self.pool.limit
         )))
     }
 
-    fn give_back(&self, bytes: usize) {
+    fn release(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Ordering::Relaxed);
         self.pool.held.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -104,7 +104,7 @@ impl Charge {
     pub fn resize(&mut self, bytes: usize) -> Result<()> {
         match bytes.checked_sub(self.bytes) {
             Some(more) => self.account.take(more)?,
-            None => self.account.give_back(self.bytes - bytes),
+            None => self.account.release(self.bytes - bytes),
         }
         self.bytes = bytes;
         Ok(())
@@ -113,7 +113,7 @@ impl Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.account.give_back(self.bytes);
+        self.account.release(self.bytes);
     }
 }
 

@@ -12,7 +12,7 @@ use thalweg_core::reserve;
 /// The bytes of a regular file: a device has no end, and a pipe blocks its reader. No more than a tensor may have.
 /// Errors name the file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    read_without_context(path).map_err(|e| durable::at(path, e))
+    read_without_context(path).map_err(|e| durable::with_path(path, e))
 }
 
 fn read_without_context(path: &Path) -> Result<Vec<u8>> {

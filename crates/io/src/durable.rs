@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use thalweg_core::error::{Code, Error, Result};
 
 /// Adds the path to an error, and a hint if no file is there.
-pub fn at(path: &Path, e: impl Into<Error>) -> Error {
+pub fn with_path(path: &Path, e: impl Into<Error>) -> Error {
     let e = e.into().context(path.display());
     match e.code() {
         Code::NotFound | Code::FailedPrecondition => match path_hint::hint(path) {
@@ -38,7 +38,7 @@ impl AtomicFile {
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.out {
-            Some(out) => out.write_all(bytes).map_err(|e| at(&self.temporary, e)),
+            Some(out) => out.write_all(bytes).map_err(|e| with_path(&self.temporary, e)),
             None => Ok(()),
         }
     }
@@ -53,7 +53,7 @@ impl AtomicFile {
         if done.is_err() {
             drop(fs::remove_file(&self.temporary));
         }
-        done.map_err(|e| at(&self.path, e))
+        done.map_err(|e| with_path(&self.path, e))
     }
 }
 
@@ -78,7 +78,7 @@ pub fn sync_directory(of: &Path) -> Result<()> {
     let directory = directory(of);
     // Only Unix can open a directory; elsewhere the rename alone must do.
     if cfg!(unix) {
-        File::open(&directory).and_then(|d| d.sync_all()).map_err(|e| at(&directory, e))?;
+        File::open(&directory).and_then(|d| d.sync_all()).map_err(|e| with_path(&directory, e))?;
     }
     Ok(())
 }
@@ -88,7 +88,7 @@ pub fn sync_directory(of: &Path) -> Result<()> {
 pub fn create_directory(path: &Path) -> Result<()> {
     let is_new = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
     let made: Vec<&Path> = path.ancestors().take_while(is_new).collect();
-    fs::create_dir_all(path).map_err(|e| at(path, e))?;
+    fs::create_dir_all(path).map_err(|e| with_path(path, e))?;
     made.into_iter().try_for_each(sync_directory)
 }
 
@@ -96,8 +96,8 @@ pub fn create_directory(path: &Path) -> Result<()> {
 /// writing them.
 pub fn remove_temporary_files(path: &Path) -> Result<()> {
     let (directory, Some(name)) = (directory(path), path.file_name()) else { return Ok(()) };
-    for entry in fs::read_dir(&directory).map_err(|e| at(&directory, e))? {
-        let entry = entry.map_err(|e| at(&directory, e))?;
+    for entry in fs::read_dir(&directory).map_err(|e| with_path(&directory, e))? {
+        let entry = entry.map_err(|e| with_path(&directory, e))?;
         let found = entry.file_name();
         let rest = found.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
         if rest.is_some_and(|r| r.windows(TEMPORARY.len()).any(|w| w == TEMPORARY.as_bytes())) {
@@ -133,7 +133,7 @@ fn temporary(path: &Path) -> Result<(PathBuf, File)> {
         match File::create_new(&name) {
             Ok(file) => return Ok((name, file)),
             Err(e) if e.kind() == ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
-            Err(e) => return Err(at(&name, e)),
+            Err(e) => return Err(with_path(&name, e)),
         }
     }
 }

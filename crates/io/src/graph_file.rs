@@ -24,9 +24,9 @@ impl GraphFile {
         let bytes = bounded_read::read(path)?;
         if bytes.len() > MAX_BYTES {
             let e = invalid!("larger than {MAX_BYTES} bytes, the limit of protocol messages");
-            return Err(durable::at(path, e));
+            return Err(durable::with_path(path, e));
         }
-        GraphFile::parse(bytes.into()).map_err(|e| durable::at(path, e))
+        GraphFile::parse(bytes.into()).map_err(|e| durable::with_path(path, e))
     }
 
     pub fn parse(bytes: Bytes) -> Result<GraphFile> {

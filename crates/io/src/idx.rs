@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 1 << 31;
 
 pub fn read(path: &Path) -> Result<Idx> {
     let file = bounded_read::read(path)?;
-    parse(&file).map_err(|e| durable::at(path, e))
+    parse(&file).map_err(|e| durable::with_path(path, e))
 }
 
 /// Parses a file's bytes.

@@ -32,12 +32,12 @@ const CENTRAL_BYTES: usize = 46;
 /// The arrays of a file by name, in order.
 pub fn read_file(path: &Path) -> Result<Vec<(String, Tensor)>> {
     let bytes = bounded_read::read(path)?;
-    read(&bytes).map_err(|e| durable::at(path, e))
+    read(&bytes).map_err(|e| durable::with_path(path, e))
 }
 
 /// Writes arrays, stored uncompressed as numpy's `savez` does.
 pub fn write_file(path: &Path, arrays: &[(String, Tensor)]) -> Result<()> {
-    let bytes = write(arrays).map_err(|e| durable::at(path, e))?;
+    let bytes = write(arrays).map_err(|e| durable::with_path(path, e))?;
     durable::write(path, &bytes)
 }
 

@@ -47,12 +47,12 @@ const TYPES: &[(&str, DataType)] = &[
 /// The tensors of a file by name, in the order of the names.
 pub fn read_file(path: &Path) -> Result<Vec<(String, Tensor)>> {
     let bytes = bounded_read::read(path)?;
-    read(&bytes).map_err(|e| durable::at(path, e))
+    read(&bytes).map_err(|e| durable::with_path(path, e))
 }
 
 /// Writes tensors.
 pub fn write_file(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
-    let header = header(tensors).map_err(|e| durable::at(path, e))?;
+    let header = header(tensors).map_err(|e| durable::with_path(path, e))?;
     let mut file = durable::AtomicFile::create(path)?;
     file.write(&header)?;
     for (_, tensor) in tensors {

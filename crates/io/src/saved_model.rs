@@ -45,13 +45,13 @@ pub fn read(directory: &Path) -> Result<SavedModel> {
     };
     match GraphFile::read(&path)? {
         GraphFile::Saved(model) => Ok(model),
-        _ => Err(durable::at(&path, data_loss("holds a graph, but not a SavedModel"))),
+        _ => Err(durable::with_path(&path, data_loss("holds a graph, but not a SavedModel"))),
     }
 }
 
 fn none_in(directory: &Path) -> Error {
     if !directory.is_dir() {
-        return durable::at(directory, not_found("no such directory"));
+        return durable::with_path(directory, not_found("no such directory"));
     }
     let e = not_found("a directory without a saved_model.pb in it").context(directory.display());
     match newest_version(directory) {

@@ -1,6 +1,6 @@
 //! Sliding windows over images: im2col and col2im, pooling, depthwise convolution.
 //!
-//! Images are NHWC, volumes NDHWC: an image is a volume of one plane. A [`Span`] has stride, dilation and padding of a window
+//! Images are NHWC, volumes NDHWC: an image is a volume of one plane. A [`WindowAxis`] has stride, dilation and padding of a window
 //! along one dimension; a [`Grid`] is a batch of volumes with a window over planes, rows and columns. Parallel loops run over
 //! rows, and the order of each sum depends on the shapes alone, so results do not depend on the number of threads.
 
@@ -23,7 +23,7 @@ use std::ops::Range;
 
 /// A window along one dimension: tap `k` of output `o` reads input `o * stride + k * dilation - before`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct WindowAxis {
     /// Input size.
     pub input: usize,
     /// Output size.
@@ -36,9 +36,10 @@ pub struct Span {
     pub before: usize,
 }
 
-impl Span {
+impl WindowAxis {
     /// The only position of a dimension that is not there.
-    pub const ONE: Span = Span { input: 1, output: 1, size: 1, stride: 1, dilation: 1, before: 0 };
+    pub const ONE: WindowAxis =
+        WindowAxis { input: 1, output: 1, size: 1, stride: 1, dilation: 1, before: 0 };
 
     /// The taps of an output that read the input, not padding.
     #[inline]
@@ -74,13 +75,13 @@ impl Span {
     }
 }
 
-/// A window over a batch of volumes, or of images, which have one plane ([`Span::ONE`]).
+/// A window over a batch of volumes, or of images, which have one plane ([`WindowAxis::ONE`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     pub batch: usize,
-    pub planes: Span,
-    pub rows: Span,
-    pub cols: Span,
+    pub planes: WindowAxis,
+    pub rows: WindowAxis,
+    pub cols: WindowAxis,
 }
 
 impl Grid {
@@ -136,7 +137,7 @@ impl Grid {
     /// The relative work of an output, and of an input.
     fn costs(&self) -> [usize; 2] {
         let spans = [self.planes, self.rows, self.cols];
-        let over = |size: fn(&Span) -> usize| {
+        let over = |size: fn(&WindowAxis) -> usize| {
             spans.iter().fold(1usize, |n, s| n.saturating_mul(s.size.min(size(s))))
         };
         [over(|s| s.input), over(|s| s.output)]

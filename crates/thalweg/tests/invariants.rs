@@ -34,7 +34,7 @@ const MUTABLE: [(&str, &[&str]); 14] = [
         &["LIVE", "LIMIT", "CEILING", "PROMISED", "ALLOCATOR_COUNTS", "THREAD"],
     ),
     ("crates/core/src/memory/holder.rs", &["SLOTS", "NEXT", "CURRENT"]),
-    ("crates/core/src/memory/give_back.rs", &["LAST"]),
+    ("crates/core/src/memory/trim.rs", &["LAST"]),
     // State of one thread within one call.
     ("crates/core/src/flat.rs", &["PENDING"]),
     ("crates/dist/src/cluster/link.rs", &["IO_THREAD"]),

@@ -60,9 +60,9 @@ fn read(path: &Path) -> Result<Weights> {
         "safetensors" => safetensors::read_file(path),
         "index" => bundle(&path.with_extension("")),
         _ => {
-            let reader =
-                SliceReader::new(vec![bounded_read::read(path)?.into()]).map_err(|e| durable::at(path, e))?;
-            let names = reader.names().map_err(|e| durable::at(path, e))?;
+            let reader = SliceReader::new(vec![bounded_read::read(path)?.into()])
+                .map_err(|e| durable::with_path(path, e))?;
+            let names = reader.names().map_err(|e| durable::with_path(path, e))?;
             names.into_iter().map(|name| Ok((name.clone(), reader.read(&name)?))).collect()
         }
     }

@@ -30,8 +30,8 @@ pub fn show(path: &Path) -> Result<String> {
 /// Files of the directory itself whose names match, in order.
 fn named(directory: &Path, pattern: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(|e| durable::at(directory, e))? {
-        let path = entry.map_err(|e| durable::at(directory, e))?.path();
+    for entry in std::fs::read_dir(directory).map_err(|e| durable::with_path(directory, e))? {
+        let path = entry.map_err(|e| durable::with_path(directory, e))?.path();
         if path.file_name().and_then(|n| n.to_str()).is_some_and(|n| glob::matches(pattern, n)) {
             found.push(path);
         }

@@ -79,7 +79,7 @@ const START: u64 = 300;
 /// The first and the last few bytes of a file.
 fn ends(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     if !path.exists() {
-        return Err(durable::at(path, not_found("no such file, directory or checkpoint")));
+        return Err(durable::with_path(path, not_found("no such file, directory or checkpoint")));
     }
     let read = || {
         let mut file = File::open(path)?;
@@ -90,7 +90,7 @@ fn ends(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
         file.take(16).read_to_end(&mut end)?;
         Ok((start, end))
     };
-    read().map_err(|e: std::io::Error| durable::at(path, e))
+    read().map_err(|e: std::io::Error| durable::with_path(path, e))
 }
 
 /// Wider cells do not widen their column.

@@ -13,7 +13,7 @@ use thalweg_io::{bounded_read, durable};
 /// The cells of a file as a tensor; for an input of rank 1 as a vector, if it has one column.
 pub fn read(path: &Path, dtype: DataType, shape: &PartialShape) -> Result<Tensor> {
     let bytes = bounded_read::read(path)?;
-    parse(&bytes, dtype, shape).map_err(|e| durable::at(path, e))
+    parse(&bytes, dtype, shape).map_err(|e| durable::with_path(path, e))
 }
 
 fn parse(bytes: &[u8], dtype: DataType, shape: &PartialShape) -> Result<Tensor> {

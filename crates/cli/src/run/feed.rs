@@ -60,7 +60,11 @@ impl Feed {
             "csv" if !text.starts_with(['"', '\'', '[']) => Some(csv::read(path, dtype, shape)),
             "png" | "jpg" | "jpeg" | "gif" | "bmp" if !text.starts_with(['"', '\'', '[']) => {
                 let bytes = bounded_read::read(path);
-                Some(bytes.and_then(|b| image::tensor(b, dtype, shape).map_err(|e| durable::at(path, e))))
+                Some(
+                    bytes.and_then(|b| {
+                        image::tensor(b, dtype, shape).map_err(|e| durable::with_path(path, e))
+                    }),
+                )
             }
             _ => None,
         }

@@ -67,7 +67,9 @@ fn meta_graph(path: &Path, args: &Args) -> Result<MetaGraphDef> {
     match GraphFile::read(path)? {
         GraphFile::Graph(graph) => Ok(MetaGraphDef { graph_def: Some(*graph), ..Default::default() }),
         GraphFile::Meta(meta) => Ok(*meta),
-        GraphFile::Saved(model) => saved_model::select(model, args.tags()).map_err(|e| durable::at(path, e)),
+        GraphFile::Saved(model) => {
+            saved_model::select(model, args.tags()).map_err(|e| durable::with_path(path, e))
+        }
     }
 }
 

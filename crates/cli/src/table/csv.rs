@@ -102,7 +102,7 @@ impl CsvReader {
         if path.is_dir() {
             return Err(invalid!("{}: it is a folder; name a file", path.display()));
         }
-        let file = File::open(path).map_err(|e| durable::at(path, e))?;
+        let file = File::open(path).map_err(|e| durable::with_path(path, e))?;
         CsvReader::new(BufReader::with_capacity(1 << 16, file), path.display().to_string(), format)
     }
 }
@@ -119,7 +119,7 @@ enum State {
 
 impl<R: BufRead> CsvReader<R> {
     pub fn new(mut input: R, name: String, format: CsvFormat) -> Result<CsvReader<R>> {
-        let start = input.fill_buf().map_err(|e| durable::at(&PathBuf::from(&name), e))?;
+        let start = input.fill_buf().map_err(|e| durable::with_path(&PathBuf::from(&name), e))?;
         let skipped = if start.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
         input.consume(skipped);
         let mut reader =
@@ -144,7 +144,7 @@ impl<R: BufRead> CsvReader<R> {
 
     /// The delimiter that the first line has most of.
     fn detect(&mut self) -> Result<u8> {
-        let start = self.input.fill_buf().map_err(|e| durable::at(&PathBuf::from(&self.name), e))?;
+        let start = self.input.fill_buf().map_err(|e| durable::with_path(&PathBuf::from(&self.name), e))?;
         let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
         let count = |d: u8| line.iter().filter(|b| **b == d).count();
         let most = b",;\t|".iter().copied().rev().max_by_key(|d| count(*d));
@@ -179,7 +179,7 @@ impl<R: BufRead> CsvReader<R> {
         loop {
             let chunk = match self.input.fill_buf() {
                 Ok(chunk) => chunk,
-                Err(e) => return Err(durable::at(&PathBuf::from(&self.name), e)),
+                Err(e) => return Err(durable::with_path(&PathBuf::from(&self.name), e)),
             };
             if chunk.is_empty() {
                 return self.at_end(record, state, any);

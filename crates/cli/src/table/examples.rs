@@ -137,8 +137,8 @@ fn open(path: &Path) -> Result<RecordReader<'static>> {
 /// How a TFRecord file is compressed; `None` if it is another kind of file.
 fn compression(path: &Path) -> Result<Option<Compression>> {
     let mut start = Vec::new();
-    let file = File::open(path).map_err(|e| durable::at(path, e))?;
-    file.take(1 << 12).read_to_end(&mut start).map_err(|e| durable::at(path, e))?;
+    let file = File::open(path).map_err(|e| durable::with_path(path, e))?;
+    file.take(1 << 12).read_to_end(&mut start).map_err(|e| durable::with_path(path, e))?;
     Ok(Compression::of_bytes(&start))
 }
 

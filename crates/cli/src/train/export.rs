@@ -29,7 +29,7 @@ pub fn check(program: &dyn Program, settings: &Settings) -> Outcome {
         return usage(Error::new(Code::AlreadyExists, text));
     }
     let made = std::fs::create_dir_all(directory).and_then(|()| std::fs::remove_dir(directory));
-    made.or_else(|e| usage(durable::at(directory, e).context("--export cannot be written")))
+    made.or_else(|e| usage(durable::with_path(directory, e).context("--export cannot be written")))
 }
 
 /// Builds the model anew for its use, with the weights of the session.

@@ -124,15 +124,16 @@ fn clear(folder: &Path) -> Result<()> {
             || name.starts_with("events.out.tfevents.")
             || name.starts_with("projector_")
     };
-    for entry in std::fs::read_dir(folder).map_err(|e| durable::at(folder, e))? {
-        let (path, name) = entry.map(|e| (e.path(), e.file_name())).map_err(|e| durable::at(folder, e))?;
+    for entry in std::fs::read_dir(folder).map_err(|e| durable::with_path(folder, e))? {
+        let (path, name) =
+            entry.map(|e| (e.path(), e.file_name())).map_err(|e| durable::with_path(folder, e))?;
         let name = name.to_string_lossy();
         let done = match path.is_dir() {
             true if OWN_DIRECTORIES.contains(&&*name) => std::fs::remove_dir_all(&path),
             false if is_own(&name) => std::fs::remove_file(&path),
             _ => Ok(()),
         };
-        done.map_err(|e| durable::at(&path, e))?;
+        done.map_err(|e| durable::with_path(&path, e))?;
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ impl Ptb {
                 let name = path.display().to_string();
                 let bytes = std::fs::read(path).map_err(|e| {
                     let hint = "--data names a text file; without it, the built-in story is read";
-                    durable::at(path, e).hint(hint)
+                    durable::with_path(path, e).hint(hint)
                 })?;
                 (String::from_utf8_lossy(&bytes).into_owned(), name)
             }

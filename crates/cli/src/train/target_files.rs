@@ -21,11 +21,11 @@ pub fn check_file(path: &Path, flag: &str) -> Outcome {
     let opened = OpenOptions::new().append(true).create(true).open(path);
     opened.map_err(|e| refused(path, flag, e.into()))?;
     if !was_there {
-        std::fs::remove_file(path).map_err(|e| durable::at(path, e))?;
+        std::fs::remove_file(path).map_err(|e| durable::with_path(path, e))?;
     }
     Ok(())
 }
 
 fn refused(path: &Path, flag: &str, e: Error) -> Failure {
-    Failure::Usage(durable::at(path, e).context(format_args!("{flag} cannot be written")))
+    Failure::Usage(durable::with_path(path, e).context(format_args!("{flag} cannot be written")))
 }

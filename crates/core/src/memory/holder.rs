@@ -96,7 +96,7 @@ impl Drop for Holder {
     fn drop(&mut self) {
         if self.0 != 0 {
             slot(self.0).is_taken.store(false, Ordering::Release);
-            super::give_back();
+            super::trim();
         }
     }
 }

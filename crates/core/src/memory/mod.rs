@@ -2,27 +2,27 @@
 //!
 //! `limits` reads the system's limits once; `count` has the live heap bytes, from the allocator (`allocator`) or, in programs without it,
 //! from buffers alone; `holder` charges them to sessions, each of which leaves room for others. `promise` reserves memory
-//! for libraries that abort when allocation fails. `give_back` returns freed memory to the system.
+//! for libraries that abort when allocation fails. `trim` returns freed memory to the system.
 
 mod allocator;
 mod count;
-mod give_back;
 mod holder;
 mod limits;
 mod promise;
+mod trim;
 
 pub use allocator::Counting;
 pub(crate) use count::note_buffer;
 pub use count::{Limits, Meter, Untouched, limits, live, set_limits};
-pub use give_back::{end_thread, give_back};
 pub use holder::{Held, Holder, check, current};
 pub(crate) use holder::{put, take};
 pub use limits::{Source, System, total};
 pub use promise::{Promise, promise};
+pub use trim::{end_thread, trim};
 
 /// Sets the limit: the one given, or the system's. Called once, at the start of a program that has [`Counting`] as its allocator.
 pub fn start(asked: Option<usize>) -> Option<(Limits, Source)> {
-    give_back::tune_malloc();
+    trim::tune_malloc();
     allocator::arm_reserve();
     count::detect_counting_allocator();
     let (bytes, source) = match asked {

@@ -177,7 +177,7 @@ impl Server {
                         worker.collect(Instant::now());
                         let closed = sessions.collect();
                         // Memory that requests and sessions freed.
-                        thalweg_core::memory::give_back();
+                        thalweg_core::memory::trim();
                         Ok(closed)
                     };
                     for handle in blocking(collect).await.unwrap_or_default() {

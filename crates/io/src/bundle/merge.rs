@@ -37,14 +37,15 @@ pub fn merge(parts: &[PathBuf], destination: &Path, options: &Merge) -> Result<(
             }
             other => other?,
         };
-        add(&mut entries, &part, files.len()).map_err(|e| durable::at(prefix, e))?;
+        add(&mut entries, &part, files.len()).map_err(|e| durable::with_path(prefix, e))?;
         files.extend((0..part.shards()).map(|i| data_path(prefix, i, part.shards())));
     }
     if files.is_empty() {
         return Err(invalid!("none of the {} checkpoints to merge exists", parts.len()));
     }
     for (i, file) in files.iter().enumerate() {
-        std::fs::rename(file, data_path(destination, i, files.len())).map_err(|e| durable::at(file, e))?;
+        std::fs::rename(file, data_path(destination, i, files.len()))
+            .map_err(|e| durable::with_path(file, e))?;
     }
     write_index(destination, files.len(), &entries)?;
     remove_old(parts, destination, options.delete_old_dirs);

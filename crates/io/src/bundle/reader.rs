@@ -57,8 +57,8 @@ impl BundleReader {
             .hint(path_hint::hint(&path).unwrap_or_default()),
             _ => e,
         })?;
-        let table = Table::read(&file.into()).map_err(|e| durable::at(&path, e))?;
-        let shards = shards(&table).map_err(|e| durable::at(&path, e))?;
+        let table = Table::read(&file.into()).map_err(|e| durable::with_path(&path, e))?;
+        let shards = shards(&table).map_err(|e| durable::with_path(&path, e))?;
         Ok(BundleReader { prefix: prefix.to_path_buf(), table, shards })
     }
 
@@ -291,7 +291,7 @@ impl BundleReader {
             // An index without its data is a corrupt checkpoint, not a missing one.
             let (length, file) = opened.map_err(|e| match e.kind() {
                 ErrorKind::NotFound => data_loss(format_args!("{} is missing", path.display())),
-                _ => durable::at(&path, e),
+                _ => durable::with_path(&path, e),
             })?;
             *slot = Some((file, length));
         }

@@ -31,9 +31,9 @@ impl BundleWriter {
         match std::fs::create_dir(&directory) {
             // A file is where the directory should be.
             Err(e) if e.kind() == ErrorKind::AlreadyExists && !directory.is_dir() => {
-                return Err(durable::at(&directory, std::io::Error::from(ErrorKind::NotADirectory)));
+                return Err(durable::with_path(&directory, std::io::Error::from(ErrorKind::NotADirectory)));
             }
-            Err(e) if !directory.is_dir() => return Err(durable::at(&directory, e)),
+            Err(e) if !directory.is_dir() => return Err(durable::with_path(&directory, e)),
             _ => {}
         }
         let data = AtomicFile::create(&data_path(prefix, 0, 1))?;

@@ -66,11 +66,11 @@ pub fn has_checkpoints(directory: &Path) -> Result<bool> {
 fn in_directory(directory: &Path) -> Result<Vec<(SystemTime, PathBuf)>> {
     let entries = match std::fs::read_dir(directory) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|e| durable::at(directory, e))?,
+        other => other.map_err(|e| durable::with_path(directory, e))?,
     };
     let mut found = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(|e| durable::at(directory, e))?;
+        let entry = entry.map_err(|e| durable::with_path(directory, e))?;
         let path = entry.path();
         if path.extension().is_some_and(|e| e == "index") {
             let age = entry.metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH);

@@ -19,7 +19,7 @@ impl DirectoryLock {
     pub fn take(directory: &Path) -> Result<DirectoryLock> {
         durable::create_directory(directory)?;
         let path = directory.join(LOCK_FILE);
-        let at = |e: std::io::Error| durable::at(&path, e);
+        let at = |e: std::io::Error| durable::with_path(&path, e);
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = opened.map_err(at)?;
         match file.try_lock() {

@@ -70,7 +70,7 @@ fn quarantine(prefix: &Path) -> Result<PathBuf> {
     for file in files(prefix)? {
         let to = folder.join(file.file_name().unwrap_or_default());
         match std::fs::rename(&file, &to) {
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(durable::at(&file, e)),
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(durable::with_path(&file, e)),
             _ => {}
         }
     }

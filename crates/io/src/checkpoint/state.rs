@@ -29,9 +29,9 @@ impl State {
             Err(e) if e.code() == Code::NotFound => return Ok(None),
             Err(e) => return Err(e),
         };
-        let text = String::from_utf8(text).map_err(|_| durable::at(&path, data_loss("not text")))?;
+        let text = String::from_utf8(text).map_err(|_| durable::with_path(&path, data_loss("not text")))?;
         let state: CheckpointState =
-            parse_text(&text)?.map_err(|e| durable::at(&path, data_loss(e.to_string())))?;
+            parse_text(&text)?.map_err(|e| durable::with_path(&path, data_loss(e.to_string())))?;
         let mut all: Vec<PathBuf> =
             state.all_model_checkpoint_paths.iter().map(|p| directory.join(p)).collect();
         if !state.model_checkpoint_path.is_empty() {
@@ -71,7 +71,7 @@ impl State {
 /// Removes the files of a checkpoint, the index first: without it there is no checkpoint.
 pub fn remove(prefix: &Path) -> Result<()> {
     files(prefix)?.iter().try_for_each(|path| match std::fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(durable::at(path, e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(durable::with_path(path, e)),
         _ => Ok(()),
     })
 }
@@ -82,8 +82,8 @@ pub(super) fn files(prefix: &Path) -> Result<Vec<PathBuf>> {
     let (Some(name), directory) = (prefix.file_name(), durable::directory(prefix)) else { return Ok(all) };
     let mut data = name.to_os_string();
     data.push(".data-");
-    for entry in std::fs::read_dir(&directory).map_err(|e| durable::at(&directory, e))? {
-        let path = entry.map_err(|e| durable::at(&directory, e))?.path();
+    for entry in std::fs::read_dir(&directory).map_err(|e| durable::with_path(&directory, e))? {
+        let path = entry.map_err(|e| durable::with_path(&directory, e))?.path();
         let starts = |n: &std::ffi::OsStr| n.as_encoded_bytes().starts_with(data.as_encoded_bytes());
         if path.file_name().is_some_and(starts) {
             all.push(path);

@@ -45,12 +45,12 @@ impl EventWriter {
     }
 
     pub fn write(&mut self, event: &Event) -> Result<()> {
-        self.out.write(&encode(event)).map_err(|e| durable::at(&self.path, e))
+        self.out.write(&encode(event)).map_err(|e| durable::with_path(&self.path, e))
     }
 
     /// Flushes the buffer, so that readers see all events so far.
     pub fn flush(&mut self) -> Result<()> {
-        self.out.flush().map_err(|e| durable::at(&self.path, e))
+        self.out.flush().map_err(|e| durable::with_path(&self.path, e))
     }
 }
 
@@ -66,10 +66,10 @@ fn new_file(directory: &Path, base: &str, suffix: &str) -> Result<(PathBuf, File
         match File::create_new(&path) {
             Ok(file) => return Ok((path, file)),
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(durable::at(&path, e)),
+            Err(e) => return Err(durable::with_path(&path, e)),
         }
     }
-    Err(durable::at(directory, std::io::Error::from(ErrorKind::AlreadyExists)))
+    Err(durable::with_path(directory, std::io::Error::from(ErrorKind::AlreadyExists)))
 }
 
 /// The host name, as far as it is known without libc.

@@ -75,12 +75,12 @@ pub fn write(t: &Tensor) -> Result<Vec<u8>> {
 
 pub fn read_file(path: &Path) -> Result<Tensor> {
     let bytes = bounded_read::read(path)?;
-    read(&bytes).map_err(|e| durable::at(path, e))
+    read(&bytes).map_err(|e| durable::with_path(path, e))
 }
 
 pub fn write_file(path: &Path, t: &Tensor) -> Result<()> {
-    let bytes = write(t).map_err(|e| durable::at(path, e))?;
-    std::fs::write(path, bytes).map_err(|e| durable::at(path, e))
+    let bytes = write(t).map_err(|e| durable::with_path(path, e))?;
+    std::fs::write(path, bytes).map_err(|e| durable::with_path(path, e))
 }
 
 fn plain(dtype: DataType, shape: Shape, data: &[u8], descr: &Descr) -> Result<Tensor> {

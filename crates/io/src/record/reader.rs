@@ -21,7 +21,7 @@ pub struct RecordReader<'a> {
 
 impl RecordReader<'static> {
     pub fn open(path: &Path, compression: Compression) -> Result<RecordReader<'static>> {
-        let file = File::open(path).map_err(|e| durable::at(path, e))?;
+        let file = File::open(path).map_err(|e| durable::with_path(path, e))?;
         Ok(RecordReader::new(file, compression, path.display().to_string()))
     }
 }

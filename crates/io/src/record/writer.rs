@@ -22,7 +22,7 @@ enum Encoder<W: Write> {
 impl RecordWriter<BufWriter<File>> {
     /// Creates a file, or truncates an existing one.
     pub fn create(path: &Path, compression: Compression) -> Result<Self> {
-        let file = File::create(path).map_err(|e| durable::at(path, e))?;
+        let file = File::create(path).map_err(|e| durable::with_path(path, e))?;
         Ok(RecordWriter::new(BufWriter::with_capacity(1 << 16, file), compression))
     }
 }

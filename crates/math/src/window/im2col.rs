@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Grid, Span, for_rows};
+use super::{Grid, WindowAxis, for_rows};
 use crate::parallel::Parallel;
 use crate::reduce::Number;
 use crate::shared::SharedMut;
@@ -31,7 +31,7 @@ impl Patches {
     /// Whether the matrix is the images themselves, so that no copy is needed.
     pub fn is_identity(&self) -> bool {
         let spans = [self.grid.planes, self.grid.rows, self.grid.cols];
-        spans.iter().all(Span::is_identity) && self.channels == self.depth
+        spans.iter().all(WindowAxis::is_identity) && self.channels == self.depth
     }
 
     /// Writes the patches of some output rows of the batch. Padding is `T::default()`.

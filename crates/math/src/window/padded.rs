@@ -1,8 +1,8 @@
 //! Padded copies of images, so that all windows are inside.
 
-use super::{Grid, Span};
+use super::{Grid, WindowAxis};
 
-impl Span {
+impl WindowAxis {
     /// Inputs that the windows span, padding included; saturated on overflow.
     pub fn padded_len(&self) -> usize {
         match self.output {

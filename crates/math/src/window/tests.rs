@@ -1,7 +1,7 @@
 use super::*;
 use crate::parallel::Serial;
 
-fn spans() -> Vec<Span> {
+fn spans() -> Vec<WindowAxis> {
     let mut all = Vec::new();
     for (input, size, stride, dilation, before, after) in (1..6usize).flat_map(|i| {
         (1..4).flat_map(move |k| {
@@ -13,14 +13,14 @@ fn spans() -> Vec<Span> {
         let reach = (size - 1) * dilation + 1;
         if input + before + after >= reach {
             let output = (input + before + after - reach) / stride + 1;
-            all.push(Span { input, output, size, stride, dilation, before });
+            all.push(WindowAxis { input, output, size, stride, dilation, before });
         }
     }
     all
 }
 
 /// (output, tap, input) by brute force.
-fn tried(s: &Span) -> Vec<(usize, usize, usize)> {
+fn tried(s: &WindowAxis) -> Vec<(usize, usize, usize)> {
     let mut all = Vec::new();
     for place in 0..s.output {
         for tap in 0..s.size {
@@ -49,7 +49,7 @@ fn taps_and_covering_agree_with_trying_every_tap() {
 
 #[test]
 fn a_window_far_larger_than_the_image_takes_no_longer() {
-    let s = Span { input: 3, output: 3, size: 1 << 40, stride: 1, dilation: 1, before: 1 << 39 };
+    let s = WindowAxis { input: 3, output: 3, size: 1 << 40, stride: 1, dilation: 1, before: 1 << 39 };
     assert_eq!(s.taps(0), (1 << 39)..(1 << 39) + 3);
     assert_eq!(s.covering(1).count(), 3);
 }
@@ -83,8 +83,8 @@ fn col2im_is_the_transpose_of_im2col() {
 
 #[test]
 fn argmax_is_the_first_of_equal_elements_and_never_nan_among_numbers() {
-    let line = |input| Span { input, output: 1, size: input, stride: 1, dilation: 1, before: 0 };
-    let grid = Grid { batch: 1, planes: Span::ONE, rows: line(1), cols: line(4) };
+    let line = |input| WindowAxis { input, output: 1, size: input, stride: 1, dilation: 1, before: 0 };
+    let grid = Grid { batch: 1, planes: WindowAxis::ONE, rows: line(1), cols: line(4) };
     for (x, at) in [([1.0, 3.0, 3.0, 2.0], 1), ([f32::NAN, 1.0, f32::NAN, 0.0], 1), ([f32::NAN; 4], 0)] {
         let mut place = [-7];
         max_pool_argmax(&Serial, &grid, 1, &x, &mut place);
@@ -96,7 +96,7 @@ fn argmax_is_the_first_of_equal_elements_and_never_nan_among_numbers() {
 fn grids() -> impl Iterator<Item = Grid> {
     let pairs: Vec<_> =
         spans().into_iter().step_by(13).zip(spans().into_iter().skip(5).step_by(17)).collect();
-    pairs.into_iter().map(|(rows, cols)| Grid { batch: 2, planes: Span::ONE, rows, cols })
+    pairs.into_iter().map(|(rows, cols)| Grid { batch: 2, planes: WindowAxis::ONE, rows, cols })
 }
 
 /// As `grids`, over several planes.
@@ -176,9 +176,9 @@ fn windows_over_a_padded_copy_read_what_im2col_reads() {
         grid.write_padded(2, &x, &mut padded);
         let inside = Grid {
             batch: 1,
-            planes: Span::ONE,
-            rows: Span { input: rows.padded_len(), before: 0, ..rows },
-            cols: Span { input: cols.padded_len(), before: 0, ..cols },
+            planes: WindowAxis::ONE,
+            rows: WindowAxis { input: rows.padded_len(), before: 0, ..rows },
+            cols: WindowAxis { input: cols.padded_len(), before: 0, ..cols },
         };
         assert!(inside.is_unpadded(), "{grid:?}");
         let read = |grid: Grid, x: &[i32]| {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use thalweg_core::access::Access;
 use thalweg_io::access::{Allowed, local, prefix_to_read, prefix_to_write, to_read, to_write};
 use thalweg_io::bundle::{BundleReader, BundleWriter, Merge, merge};
-use thalweg_io::durable::{self, at};
+use thalweg_io::durable::{self, with_path};
 use thalweg_io::event::EventWriter;
 use thalweg_io::record::{Compression, RecordWriter};
 use thalweg_io::{bounded_read, glob};
@@ -37,7 +37,7 @@ pub fn write(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(ErrorKind::NotADirectory.into()),
         made => made,
     });
-    made.and_then(|()| std::fs::write(&*path, contents)).map_err(|e| at(&path, e))
+    made.and_then(|()| std::fs::write(&*path, contents)).map_err(|e| with_path(&path, e))
 }
 
 /// Writes a file whole: a crash leaves the old one or the new one.
@@ -49,7 +49,7 @@ pub fn replace(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
 pub fn append(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
     let path = to_write(access, path)?;
     let file = std::fs::OpenOptions::new().append(true).create(true).open(&*path);
-    file.and_then(|mut f| f.write_all(contents)).map_err(|e| at(&path, e))
+    file.and_then(|mut f| f.write_all(contents)).map_err(|e| with_path(&path, e))
 }
 
 /// A new file of records, or an existing one emptied.
@@ -65,14 +65,14 @@ pub fn write_records(
 pub fn create_new(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
     let path = to_write(access, path)?;
     let made = File::create_new(&*path).and_then(|mut f| f.write_all(contents));
-    made.map_err(|e| at(&path, e))
+    made.map_err(|e| with_path(&path, e))
 }
 
 /// Removes a file; no error if it is missing.
 pub fn remove(access: &Access, path: &Path) -> Result<()> {
     let path = to_write(access, path)?;
     match std::fs::remove_file(&*path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(at(&path, e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(with_path(&path, e)),
         _ => Ok(()),
     }
 }

@@ -138,11 +138,11 @@ impl VocabularyFileColumn {
 
     fn lines(&self) -> Result<usize> {
         let counted = || -> Result<usize> {
-            let file = std::fs::File::open(&self.file).map_err(|e| durable::at(&self.file, e))?;
+            let file = std::fs::File::open(&self.file).map_err(|e| durable::with_path(&self.file, e))?;
             let file = BufReader::new(file);
             let mut lines = 0;
             for line in file.split(b'\n') {
-                line.map_err(|e| durable::at(&self.file, e))?;
+                line.map_err(|e| durable::with_path(&self.file, e))?;
                 lines += 1;
             }
             Ok(lines)

@@ -11,7 +11,7 @@ pub fn next_version(base: &Path) -> Result<PathBuf> {
     let entries = match std::fs::read_dir(base) {
         Ok(entries) => entries.flatten().collect(),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(e) => return Err(durable::at(base, e)),
+        Err(e) => return Err(durable::with_path(base, e)),
     };
     let versions = entries.iter().filter_map(|e| e.file_name().to_str()?.parse::<u64>().ok());
     let newest = versions.max().unwrap_or(0);
@@ -36,7 +36,7 @@ impl Unfinished {
             name.ok_or_else(|| Error::new(Code::InvalidArgument, "a model needs a directory of its own"))?;
         let temporary = durable::directory(directory).join(format!("temp-{name}-{}", std::process::id()));
         if temporary.exists() {
-            std::fs::remove_dir_all(&temporary).map_err(|e| durable::at(&temporary, e))?;
+            std::fs::remove_dir_all(&temporary).map_err(|e| durable::with_path(&temporary, e))?;
         }
         durable::create_directory(&temporary)?;
         Ok(Unfinished { temporary, directory: directory.to_path_buf(), finished: false })
@@ -47,7 +47,8 @@ impl Unfinished {
     }
 
     pub fn finish(mut self) -> Result<()> {
-        std::fs::rename(&self.temporary, &self.directory).map_err(|e| durable::at(&self.directory, e))?;
+        std::fs::rename(&self.temporary, &self.directory)
+            .map_err(|e| durable::with_path(&self.directory, e))?;
         self.finished = true;
         durable::sync_directory(&self.directory)
     }

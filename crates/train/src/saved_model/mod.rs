@@ -213,6 +213,6 @@ fn copy(file: &Path, directory: &Path, others: &BTreeMap<PathBuf, String>) -> Re
     let is_free = |name: &String| others.values().all(|other| other != name);
     let numbered = (1..).map(|i| format!("{base}_{i}"));
     let name = std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base);
-    std::fs::copy(file, assets.join(&name)).map_err(|e| durable::at(file, e))?;
+    std::fs::copy(file, assets.join(&name)).map_err(|e| durable::with_path(file, e))?;
     Ok(name)
 }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use thalweg_core::access::Access;
-use thalweg_io::durable::at as at_path;
+use thalweg_io::durable::with_path;
 use thalweg_io::record::Compression;
 use thalweg_io::snappy::BlockReader;
 
@@ -160,7 +160,7 @@ fn at(path: &Path, e: std::io::Error) -> Error {
     // Errors of decoders for corrupt input.
     match e.kind() {
         std::io::ErrorKind::InvalidInput => data_loss(e.to_string()).context(path.display()),
-        _ => at_path(path, e),
+        _ => with_path(path, e),
     }
 }
 

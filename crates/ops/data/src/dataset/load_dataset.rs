@@ -16,7 +16,7 @@ use bytes::Bytes;
 use std::path::PathBuf;
 use thalweg_core::access::Access;
 use thalweg_core::tensor::EncodedVariant;
-use thalweg_io::durable::at;
+use thalweg_io::durable::with_path;
 use thalweg_io::message::decode as decode_message;
 use thalweg_io::record::{Compression, RecordReader};
 use thalweg_io::wire::tensor_from_proto;
@@ -289,7 +289,7 @@ fn open(
     match files::open(access, &path)? {
         Ok(opened) => Ok(Some(RecordReader::new(opened, compression, path.display().to_string()))),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound && !shard.is_file => Ok(None),
-        Err(e) => Err(at(&path, e)),
+        Err(e) => Err(with_path(&path, e)),
     }
 }
 

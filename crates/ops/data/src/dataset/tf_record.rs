@@ -7,7 +7,7 @@ use super::sequence::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
 use crate::prelude::*;
 use bytes::Bytes;
 use std::io::{Seek, SeekFrom};
-use thalweg_io::durable::at;
+use thalweg_io::durable::with_path;
 use thalweg_io::record::{Compression, RecordReader};
 
 pub static TF_RECORD_DATASET: Op = Op {
@@ -127,7 +127,7 @@ impl Records {
         let Some(path) = self.files.path(i) else { return Ok(None) };
         let mut file = self.files.file(&path)?;
         if let Some(offset) = self.offsets.get(i).filter(|n| **n > 0) {
-            file.seek(SeekFrom::Start(*offset)).map_err(|e| at(&path, e))?;
+            file.seek(SeekFrom::Start(*offset)).map_err(|e| with_path(&path, e))?;
         }
         Ok(Some(RecordReader::new(file, self.files.compression, path.display().to_string())))
     }

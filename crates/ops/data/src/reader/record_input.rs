@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use thalweg_core::access::Access;
 use thalweg_core::sync::lock;
-use thalweg_io::durable::at;
+use thalweg_io::durable::with_path;
 use thalweg_io::record::{Compression, RecordReader};
 
 pub static OPS: &[&Op] = &[&RECORD_INPUT];
@@ -122,7 +122,7 @@ impl Yielder {
                 Some(reader) => reader,
                 none => {
                     let Some(path) = self.files.get(self.at) else { return Ok(None) };
-                    let file = files::open(access, path)?.map_err(|e| at(path, e))?;
+                    let file = files::open(access, path)?.map_err(|e| with_path(path, e))?;
                     none.insert(RecordReader::new(file, self.compression, path.display().to_string()))
                 }
             };

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use thalweg_core::access::Access;
-use thalweg_io::durable::at;
+use thalweg_io::durable::with_path;
 use thalweg_io::record::{Compression, RecordReader};
 
 /// A record: its key, and its value.
@@ -79,13 +79,13 @@ impl Source {
 
     pub fn start(self, name: &Bytes, access: &Access) -> Result<Work> {
         let path = path_of(name)?;
-        let open = |path: &Path| files::open(access, path)?.map_err(|e| at(path, e));
+        let open = |path: &Path| files::open(access, path)?.map_err(|e| with_path(path, e));
         let state = match self {
             Source::Lines { skip } => {
                 let mut stream = Stream::new(open(&path)?, Compression::None);
                 let mut line = 0;
                 while line < skip
-                    && read_until(&mut stream, b'\n', &mut Vec::new()).map_err(|e| at(&path, e))?
+                    && read_until(&mut stream, b'\n', &mut Vec::new()).map_err(|e| with_path(&path, e))?
                 {
                     line += 1;
                 }
@@ -97,7 +97,7 @@ impl Source {
             }
             Source::Fixed { header, record, footer, hop, compression } => {
                 let mut stream = Stream::new(open(&path)?, compression);
-                skip_bytes(&mut stream, header).map_err(|e| at(&path, e))?;
+                skip_bytes(&mut stream, header).map_err(|e| with_path(&path, e))?;
                 State::Fixed { stream, ahead: VecDeque::new(), record, footer, hop, number: 0 }
             }
             Source::WholeFile => State::Once(Some(Bytes::from(files::read(access, &path)?))),
@@ -118,7 +118,7 @@ impl Work {
         match &mut self.state {
             State::Lines { stream, line } => {
                 let mut text = Vec::new();
-                if !read_until(stream, b'\n', &mut text).map_err(|e| at(&self.path, e))? {
+                if !read_until(stream, b'\n', &mut text).map_err(|e| with_path(&self.path, e))? {
                     return ended;
                 }
                 text.retain(|b| *b != b'\r');
@@ -143,14 +143,14 @@ impl Work {
                         "records of {want} bytes are over the limit"
                     )));
                 }
-                fill(stream, want, ahead).map_err(|e| at(&self.path, e))?;
+                fill(stream, want, ahead).map_err(|e| with_path(&self.path, e))?;
                 if (ahead.len() as u64) < want {
                     return ended;
                 }
                 let value = reserve::collect(ahead.iter().take(*record as usize).copied())?;
                 let held = (*hop).min(ahead.len() as u64);
                 ahead.drain(..held as usize);
-                skip_bytes(stream, *hop - held).map_err(|e| at(&self.path, e))?;
+                skip_bytes(stream, *hop - held).map_err(|e| with_path(&self.path, e))?;
                 *number += 1;
                 Ok((Some((key(*number - 1)?, value.into())), false))
             }

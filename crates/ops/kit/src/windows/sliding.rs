@@ -2,7 +2,7 @@
 
 use super::Layout;
 use crate::prelude::*;
-use thalweg_math::window::{Grid, Span};
+use thalweg_math::window::{Grid, WindowAxis};
 
 /// The padding along one dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub struct Window {
 
 impl Window {
     /// The window over a dimension of `input` positions.
-    pub fn over(&self, input: usize) -> Result<Span> {
+    pub fn over(&self, input: usize) -> Result<WindowAxis> {
         let too_large = || invalid!("a window of {} with dilation {} is too large", self.size, self.dilation);
         let reach = match self.size {
             0 => return Err(invalid!("a window must have at least one element")),
@@ -45,7 +45,7 @@ impl Window {
             }
         };
         let (size, stride, dilation) = (self.size, self.stride, self.dilation);
-        Ok(Span { input, output, size, stride, dilation, before })
+        Ok(WindowAxis { input, output, size, stride, dilation, before })
     }
 
     /// Output positions for `n` elements. As in TensorFlow, a window too large by less than its stride has none, by more it is an

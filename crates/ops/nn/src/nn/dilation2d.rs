@@ -3,7 +3,7 @@
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
 use crate::windows::Sliding;
-use thalweg_math::window::{Grid, Span};
+use thalweg_math::window::{Grid, WindowAxis};
 
 pub static OPS: &[&Op] = &[&DILATION2D, &DILATION2D_BACKPROP_FILTER, &DILATION2D_BACKPROP_INPUT];
 
@@ -118,7 +118,7 @@ impl<'a, T: Real> Dilation<'a, T> {
             for channel in 0..depth {
                 // Sums that are not above the least number have a place too: where the window begins, inside.
                 let (mut best, mut tap) = (T::least_finite(), 0);
-                let begin = |span: &Span, out: usize| (out * span.stride).saturating_sub(span.before);
+                let begin = |span: &WindowAxis, out: usize| (out * span.stride).saturating_sub(span.before);
                 let first = (image * rows.input + begin(rows, out_row)) * cols.input + begin(cols, col);
                 let mut pixel = first * depth + channel;
                 for i in rows.taps(out_row) {

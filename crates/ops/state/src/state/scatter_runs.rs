@@ -1,6 +1,6 @@
 //! Shared by all scatters into variables: validates all indices, then updates the variable under its lock.
 
-use super::target::{give_back, initialised};
+use super::target::{forward_ref, initialised};
 use crate::moving::{Scatter, apply, filled};
 use crate::prelude::*;
 
@@ -69,6 +69,6 @@ pub fn scatter<T: Element>(
             }
         }
     })?;
-    give_back(c, v);
+    forward_ref(c, v);
     Ok(())
 }

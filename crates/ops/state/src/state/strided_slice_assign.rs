@@ -1,6 +1,6 @@
 //! `StridedSliceAssign`, `ResourceStridedSliceAssign`: a strided slice of a variable, replaced.
 
-use super::target::{give_back, variable, variable_shape};
+use super::target::{forward_ref, variable, variable_shape};
 use crate::moving::Block;
 use crate::prelude::*;
 use thalweg_ops_array::indexing::slice_spec::{Entries, Masks, Slice};
@@ -64,7 +64,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             let shape = held.shape().clone();
             slice.block(&shape, false).copy(c.par(), &value, held)
         })?;
-        give_back(c, v);
+        forward_ref(c, v);
         Ok(())
     }))
 }

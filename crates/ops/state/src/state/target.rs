@@ -29,7 +29,7 @@ pub fn missing(name: &str) -> Error {
 }
 
 /// Forwards the reference, for the ops that output it.
-pub fn give_back(c: &mut OpCall<'_>, v: Arc<Variable>) {
+pub fn forward_ref(c: &mut OpCall<'_>, v: Arc<Variable>) {
     if c.node.outputs.first().is_some_and(|p| p.is_ref) {
         c.set(0, Value::Ref(v));
     }

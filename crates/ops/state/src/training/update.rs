@@ -5,7 +5,7 @@ use super::forms::Optimizer;
 use crate::elementwise::GRAIN;
 use crate::indices::positions;
 use crate::prelude::*;
-use crate::state::target::{give_back, initialised, variable_shape};
+use crate::state::target::{forward_ref, initialised, variable_shape};
 use std::sync::Mutex;
 use thalweg_core::sync::lock;
 use thalweg_math::parallel::Parallel;
@@ -77,7 +77,7 @@ impl<const N: usize> Update<N> {
             }
             Ok(())
         })?;
-        give_back(c, vars.swap_remove(0));
+        forward_ref(c, vars.swap_remove(0));
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use super::sizes::Sizes;
 use crate::prelude::*;
 use thalweg_math::gemm::{Epilogue, Im2colRef, MatMut, MatRef, NestedAxis, gemm};
 use thalweg_math::parallel::{Parallel, Serial};
-use thalweg_math::window::{Grid, Span};
+use thalweg_math::window::{Grid, WindowAxis};
 
 /// With fewer output positions, packing the whole filter for one image does not pay.
 const PLACES: usize = 128;
@@ -30,7 +30,7 @@ impl<'a> Direct<'a> {
         let (rows, cols) = (&sizes.grid.rows, &sizes.grid.cols);
         let places = rows.output.checked_mul(cols.output)?;
         let fits = sizes.groups() == 1
-            && sizes.grid.planes == Span::ONE
+            && sizes.grid.planes == WindowAxis::ONE
             && cols.dilation == 1
             && rows.dilation == 1
             && !sizes.patches(0).is_identity()
@@ -133,9 +133,9 @@ impl<'a> Direct<'a> {
 /// The transposed convolution, which computes the input gradient: of the output gradient with the flipped filter. Only for
 /// stride 1.
 pub fn transposed(sizes: &Sizes) -> Option<Sizes> {
-    let transpose = |span: &Span| {
+    let transpose = |span: &WindowAxis| {
         let before = span.size.checked_sub(1)?.checked_sub(span.before)?;
-        let transposed = Span { input: span.output, output: span.input, before, ..*span };
+        let transposed = WindowAxis { input: span.output, output: span.input, before, ..*span };
         (span.stride == 1 && span.dilation == 1).then_some(transposed)
     };
     let grid = &sizes.grid;

@@ -13,7 +13,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(200);
 static LAST: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Trims malloc's unused memory, if it is much. Called when a session or a graph is dropped.
-pub fn give_back() {
+pub fn trim() {
     count::flush_thread();
     let unused = system::resident().unwrap_or(0).saturating_sub(count::live());
     if unused < MIN_UNUSED.max(count::live() / 4) {
