@@ -10,7 +10,8 @@ fn example(name: &str) -> String {
     build.args(["build", "--quiet", "--workspace", "--example", name]);
     // What cargo says of this package rebuilds dependencies whose build scripts read it (ring).
     for (variable, _) in std::env::vars_os() {
-        if variable.to_str().is_some_and(|v| v.starts_with("CARGO_PKG_") || v.starts_with("CARGO_MANIFEST_")) {
+        if variable.to_str().is_some_and(|v| v.starts_with("CARGO_PKG_") || v.starts_with("CARGO_MANIFEST_"))
+        {
             build.env_remove(variable);
         }
     }
