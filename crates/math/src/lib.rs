@@ -27,6 +27,7 @@ pub mod recurrent;
 /// Reductions over axes, argmax, and scans (cumulative sums).
 pub mod reduce;
 /// Scratch buffers of loops, and how allocation failures are reported.
+pub mod rounding;
 pub mod scratch;
 mod shared;
 pub mod simd;

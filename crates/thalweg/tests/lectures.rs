@@ -1,13 +1,28 @@
 //! The lectures' programs: the examples print what they should, and errors have the line that made them.
 
+use std::env::consts::EXE_EXTENSION;
 use std::process::Command;
 use thalweg::prelude::*;
 
 fn example(name: &str) -> String {
-    let out = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "-p", "thalweg", "--example", name])
-        .output()
-        .unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut build = Command::new(env!("CARGO"));
+    // With --workspace, as the tests are built: other features of dependencies would rebuild them.
+    build.args(["build", "--quiet", "--workspace", "--example", name]);
+    // What cargo says of this package rebuilds dependencies whose build scripts read it (ring).
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_str().is_some_and(|v| v.starts_with("CARGO_PKG_") || v.starts_with("CARGO_MANIFEST_"))
+        {
+            build.env_remove(variable);
+        }
+    }
+    output(name, &mut build);
+    let test = std::env::current_exe().unwrap();
+    let target = test.ancestors().nth(2).unwrap();
+    output(name, &mut Command::new(target.join("examples").join(name).with_extension(EXE_EXTENSION)))
+}
+
+fn output(name: &str, command: &mut Command) -> String {
+    let out = command.output().unwrap_or_else(|e| panic!("{name}: {e}"));
     assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8(out.stdout).unwrap()
 }

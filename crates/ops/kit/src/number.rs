@@ -2,6 +2,7 @@
 
 use crate::prelude::{Complex32, ComplexDouble, Element, bf16, f16};
 use std::ops::{BitAnd, BitOr, BitXor, Not};
+use thalweg_math::rounding::Rounding;
 
 /// Types with addition and multiplication.
 pub trait Number: Element {
@@ -150,7 +151,7 @@ macro_rules! floats {
             #[inline] fn smaller(self, o: Self) -> Self { if self < o || self.is_nan() { self } else { o } }
             #[inline] fn absolute(self) -> Self { $down($up(self).abs()) }
             // The quotient is rounded to the type before it is rounded down, as in TensorFlow.
-            #[inline] fn floor_div(self, o: Self) -> Self { $down($up($down($up(self) / $up(o))).floor()) }
+            #[inline] fn floor_div(self, o: Self) -> Self { $down($up($down($up(self) / $up(o))).down()) }
             #[inline] fn floor_mod(self, o: Self) -> Self {
                 let (a, b) = ($up(self), $up(o));
                 let r = a % b;

@@ -87,16 +87,42 @@ fn run_concat(c: &mut OpCall<'_>) -> Result<()> {
             continue;
         }
         let (scale, offset) = Levels::new(dtype, range)?.line();
-        let mut moved = integers(c.input(i)?)?;
-        for x in moved.as_mut_slice::<i32>()? {
-            *x = rounding.level(offset + *x as f32 * scale);
-        }
-        c.inputs[i] = Input::Owned(quantised(moved, dtype)?);
+        let move_all = |mut x: Tensor| {
+            x.as_mut_slice::<i32>()?.iter_mut().for_each(|x| *x = rounding.level(offset + *x as f32 * scale));
+            quantised(x, dtype)
+        };
+        let moved = match dtype {
+            DataType::Quint8 => {
+                let table = move_all(Tensor::from_slice(Shape::vector(256), &BYTES)?)?;
+                looked_up(c.input(i)?, table.bytes()?)?
+            }
+            _ => move_all(integers(c.input(i)?)?)?,
+        };
+        c.inputs[i] = Input::Owned(moved);
     }
     concat::concat(c, values, 0)?;
     c.set(1, Tensor::scalar(all.0));
     c.set(2, Tensor::scalar(all.1));
     Ok(())
+}
+
+/// All values of a byte.
+const BYTES: [i32; 256] = {
+    let mut all = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        all[i] = i as i32;
+        i += 1;
+    }
+    all
+};
+
+/// Each byte replaced by its entry in a table of 256.
+fn looked_up(x: &Tensor, table: &[u8]) -> Result<Tensor> {
+    let table: &[u8; 256] = table.try_into().map_err(|_| internal("a table of bytes has 256 entries"))?;
+    let mut y = Tensor::uninit(x.dtype(), x.shape().clone())?;
+    y.bytes_mut()?.iter_mut().zip(x.bytes()?).for_each(|(y, x)| *y = table[usize::from(*x)]);
+    Ok(y)
 }
 
 fn run_reshape(c: &mut OpCall<'_>) -> Result<()> {

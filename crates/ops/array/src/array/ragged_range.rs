@@ -87,14 +87,13 @@ fn sizes<T: Real>(c: &OpCall<'_>, rows: usize) -> Result<Vec<i64>> {
         let [starts, limits, deltas] =
             [c.input(0)?.to_i64s()?, c.input(1)?.to_i64s()?, c.input(2)?.to_i64s()?];
         let size = |i| {
-            let [start, limit, delta] = [&starts, &limits, &deltas].map(|v| of_row(v, i) as i128);
+            let [start, limit, delta] = [&starts, &limits, &deltas].map(|v| of_row(v, i));
             if delta == 0 {
                 return Err(invalid!("Requires delta != 0"));
             }
-            let steps = if (delta > 0) == (limit > start) {
-                (limit - start).unsigned_abs().div_ceil(delta.unsigned_abs())
-            } else {
-                0
+            let steps = match (delta > 0) == (limit > start) {
+                true => limit.abs_diff(start).div_ceil(delta.unsigned_abs()),
+                false => 0,
             };
             i64::try_from(steps).map_err(|_| invalid!("a range has more than 2^63 elements"))
         };

@@ -1,5 +1,6 @@
 //! `ListDiff`: set difference of vectors.
 
+use super::number_hash::NumberHash;
 use crate::convert::int_tensor;
 use crate::keys::keys;
 use crate::moving::{Gather, apply};
@@ -29,7 +30,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     }
     let [in_x, in_y] =
         keys(&[x, y])?.try_into().map_err(|_| internal("two tensors have two lists of keys"))?;
-    let mut of_y = HashSet::new();
+    let mut of_y = HashSet::with_hasher(NumberHash::new());
     reserve::room(&mut of_y, in_y.len())?;
     of_y.extend(in_y);
     let kept = in_x.iter().enumerate().filter(|(_, k)| !of_y.contains(k)).map(|(i, _)| i);

@@ -1,7 +1,6 @@
 //! `OneHot`: indices as rows that are `on_value` at one position.
 
-use crate::indices::NOWHERE;
-use crate::moving::{Scatter, apply, filled};
+use crate::moving::{Motion, apply, filled};
 use crate::prelude::*;
 
 pub static ONE_HOT: Op = Op {
@@ -69,15 +68,38 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         dims.insert(axis, depth);
         let mut out = filled(c.par(), on.dtype(), Shape::new(&dims)?, Some(off))?;
         let suffix: usize = dims[axis + 1..].iter().product();
-        let place = |(i, index): (usize, &i64)| match usize::try_from(*index) {
-            Ok(index) if index < depth => (i / suffix * depth + index) * suffix + i % suffix,
-            _ => NOWHERE,
-        };
-        let places = reserve::collect(c.input(0)?.to_i64s()?.iter().enumerate().map(place))?;
-        apply(&Scatter { run: 1, places: &places, one_for_all: true }, on, &mut out)?;
+        match c.input(0)?.dtype() {
+            DataType::Uint8 => apply(&Marks { indices: c.slice::<u8>(0)?, depth, suffix }, on, &mut out)?,
+            DataType::Int8 => apply(&Marks { indices: c.slice::<i8>(0)?, depth, suffix }, on, &mut out)?,
+            DataType::Int32 => apply(&Marks { indices: c.slice::<i32>(0)?, depth, suffix }, on, &mut out)?,
+            _ => apply(&Marks { indices: c.slice::<i64>(0)?, depth, suffix }, on, &mut out)?,
+        }
         c.set(0, out);
         Ok(())
     }))
+}
+
+/// Writes the source, a scalar, to the position of each index. Read as they are: a list of positions would be larger than the indices.
+struct Marks<'a, I> {
+    indices: &'a [I],
+    depth: usize,
+    /// Elements after the new dimension.
+    suffix: usize,
+}
+
+impl<I: Copy + Into<i64> + Sync> Motion for Marks<'_, I> {
+    fn run<C: Clone + Send + Sync>(&self, from: &[C], to: &mut [C]) {
+        let (Some(on), true) = (from.first(), self.depth > 0 && self.suffix > 0) else { return };
+        let blocks = to.chunks_exact_mut(self.depth * self.suffix);
+        for (block, indices) in blocks.zip(self.indices.chunks_exact(self.suffix)) {
+            for (j, index) in indices.iter().enumerate() {
+                let index = usize::try_from((*index).into()).ok().filter(|index| *index < self.depth);
+                if let Some(slot) = index.and_then(|index| block.get_mut(index * self.suffix + j)) {
+                    slot.clone_from(on);
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     // Mostly row ids, which need no key conversion.
     let is_number = matches!(x.dtype(), DataType::Int32 | DataType::Int64);
     let found = if outer * inner == 1 && is_number {
-        first_places(x.to_i64s()?.into_iter().map(Ok))?
+        distinct_numbers(&x.to_i64s()?)?
     } else if outer * inner == 1 {
         first_places(keys(&[x])?.pop().unwrap_or_default().into_iter().map(Ok))?
     } else {
@@ -128,13 +128,43 @@ struct Found {
 const TABLE: usize = 1 << 14;
 
 fn first_places<K: Hash + Eq>(items: impl ExactSizeIterator<Item = Result<K>>) -> Result<Found> {
-    let count = items.len();
     let mut seen: HashMap<K, usize, NumberHash> = HashMap::with_hasher(NumberHash::new());
-    reserve::room(&mut seen, count.min(TABLE))?;
-    let mut found = Found { places: Vec::new(), counts: Vec::new(), ids: reserve::with_capacity(count)? };
-    for (i, item) in items.enumerate() {
+    reserve::room(&mut seen, items.len().min(TABLE))?;
+    distinct(items, |item, new| {
         reserve::room(&mut seen, 1)?;
-        let id = *seen.entry(item?).or_insert(found.places.len());
+        Ok(*seen.entry(item?).or_insert(new))
+    })
+}
+
+/// Numbers that lie close together index a table: hashing them would take several times as long.
+fn distinct_numbers(numbers: &[i64]) -> Result<Found> {
+    let least = numbers.iter().copied().min().unwrap_or(0);
+    let greatest = numbers.iter().copied().max().unwrap_or(0);
+    let range = greatest.abs_diff(least);
+    if range >= (numbers.len() as u64).saturating_mul(2) {
+        return first_places(numbers.iter().copied().map(Ok));
+    }
+    let mut seen = reserve::filled(range as usize + 1, UNSEEN)?;
+    distinct(numbers.iter(), |number, new| {
+        let Some(id) = seen.get_mut(number.abs_diff(least) as usize) else { return Ok(new) };
+        if *id == UNSEEN {
+            *id = new;
+        }
+        Ok(*id)
+    })
+}
+
+const UNSEEN: usize = usize::MAX;
+
+/// The distinct items, where `id_of` tells the id of an item, which is the one passed if it is new.
+fn distinct<I>(
+    items: impl ExactSizeIterator<Item = I>,
+    mut id_of: impl FnMut(I, usize) -> Result<usize>,
+) -> Result<Found> {
+    let mut found =
+        Found { places: Vec::new(), counts: Vec::new(), ids: reserve::with_capacity(items.len())? };
+    for (i, item) in items.enumerate() {
+        let id = id_of(item, found.places.len())?;
         if id == found.places.len() {
             reserve::push(&mut found.places, i)?;
             reserve::push(&mut found.counts, 0)?;
@@ -154,6 +184,20 @@ mod tests {
     fn zeros_are_equal_and_nans_are_not() {
         let y = call("Unique", &[floats(&[4], &[0.0, -0.0, f32::NAN, f32::NAN])], &[]).unwrap();
         assert_eq!(y[1].as_slice::<i32>().unwrap(), &[0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn near_and_distant_numbers_have_the_same_ids() {
+        for scale in [1i64, 1 << 40] {
+            let x = Tensor::from_slice(Shape::vector(6), &[3, -1, 3, 0, -1, 3].map(|v| v * scale)).unwrap();
+            let y = call("UniqueWithCounts", &[x], &[]).unwrap();
+            assert_eq!(y[0].as_slice::<i64>().unwrap(), &[3 * scale, -scale, 0]);
+            assert_eq!(y[1].as_slice::<i32>().unwrap(), &[0, 1, 0, 2, 1, 0]);
+            assert_eq!(y[2].as_slice::<i32>().unwrap(), &[3, 2, 1]);
+        }
+        let far = Tensor::from_slice(Shape::vector(2), &[i64::MIN, i64::MAX]).unwrap();
+        let far = call("Unique", &[far], &[]).unwrap();
+        assert_eq!(far[1].as_slice::<i32>().unwrap(), &[0, 1]);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! `UnravelIndex`: flat indices to coordinates.
 
-use crate::convert::int_tensor;
 use crate::prelude::*;
 
 pub static UNRAVEL_INDEX: Op = Op {
@@ -18,7 +17,7 @@ pub static UNRAVEL_INDEX: Op = Op {
         }])
     },
     grad: Stops,
-    kernels: cpu!(run),
+    kernels: cpu!(run: Tidx in i32, i64),
     cases: |_| {
         vec![
             Case::new(vec![int_vector(&[2, 5, 7]), int_vector(&[3, 3])]),
@@ -28,7 +27,7 @@ pub static UNRAVEL_INDEX: Op = Op {
     ..Op::PURE
 };
 
-fn run(c: &mut OpCall<'_>) -> Result<()> {
+fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     let (indices, dims) = (c.input(0)?, c.int_vector(1)?);
     if indices.rank() > 1 {
         return Err(invalid!("The indices can only be scalar or vector, got \"{}\"", indices.shape()));
@@ -45,26 +44,28 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     }
     let shape = Shape::from_i64(&dims)?;
     let total = shape.elements() as i64;
-    if c.output_type(0)? == DataType::Int32 && total > i64::from(i32::MAX) {
+    if T::DTYPE == DataType::Int32 && total > i64::from(i32::MAX) {
         return Err(invalid!("Input dims product is causing integer overflow: {dims:?}"));
     }
     let values = indices.to_i64s()?;
     if let Some(v) = values.iter().find(|v| **v >= total) {
         return Err(invalid!("index is out of bound as with dims: {v} is not less than {total}"));
     }
-    let mut out = reserve::with_capacity(dims.len().saturating_mul(values.len()))?;
-    for (stride, n) in shape.strides().iter().zip(&dims) {
-        // Cannot overflow: the product of all sizes fits.
-        let (stride, span) = (*stride as i64, *stride as i64 * n);
-        out.extend(values.iter().map(|v| v % span / stride));
-    }
-    let flat = int_tensor(c.output_type(0)?, &out)?;
     let shape = if indices.rank() == 0 {
         Shape::vector(dims.len())
     } else {
         Shape::new(&[dims.len(), values.len()])?
     };
-    c.set(0, flat.reshape(shape)?);
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let mut rest = values;
+    // From the last dimension on: one division yields a coordinate and what is left of the index.
+    for (row, size) in out.as_mut_slice::<T>()?.chunks_exact_mut(rest.len()).zip(&dims).rev() {
+        for (coordinate, rest) in row.iter_mut().zip(&mut rest) {
+            *coordinate = T::from_i64(*rest % size);
+            *rest /= size;
+        }
+    }
+    c.set(0, out);
     Ok(())
 }
 

@@ -29,13 +29,26 @@ fn run<T: Element>(c: &mut OpCall<'_>) -> Result<()> {
         return Err(invalid!("WhereOp : Unhandled input dimensions: 0"));
     }
     let found = x.iter().filter(|v| **v != T::default()).count();
-    let (rank, strides) = (shape.rank(), shape.strides());
+    let rank = shape.rank();
     let mut out = Tensor::uninit(DataType::Int64, Shape::new(&[found, rank])?)?;
-    let rows = out.as_mut_slice::<i64>()?;
-    let hits = x.iter().enumerate().filter(|(_, v)| **v != T::default());
-    for (row, (i, _)) in rows.chunks_exact_mut(rank).zip(hits) {
-        for ((at, stride), n) in row.iter_mut().zip(&strides).zip(shape.iter()) {
-            *at = (i / stride % n) as i64;
+    let mut rows = out.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
+    // Coordinates are counted up, line by line of the last dimension: divisions cost more than all the rest.
+    let (line, outer) = shape.split_last().unwrap_or((&1, &[]));
+    let mut at = reserve::filled(outer.len(), 0i64)?;
+    for values in x.chunks_exact((*line).max(1)) {
+        let hits = values.iter().enumerate().filter(|(_, v)| **v != T::default());
+        for (j, _) in hits {
+            if let Some((last, before)) = rows.next().and_then(<[i64]>::split_last_mut) {
+                before.copy_from_slice(&at);
+                *last = j as i64;
+            }
+        }
+        for (at, size) in at.iter_mut().zip(outer).rev() {
+            *at += 1;
+            if *at < *size as i64 {
+                break;
+            }
+            *at = 0;
         }
     }
     c.set(0, out);

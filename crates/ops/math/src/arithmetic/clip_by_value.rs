@@ -48,6 +48,9 @@ fn run_complex<T: ComplexNumber<Part: Real>>(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
+/// Elements of a block: some kilobytes.
+const BLOCK: usize = 1024;
+
 fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: impl Fn(T, T, T) -> T + Sync) -> Result<()> {
     let shape = c.shape(0)?.clone();
     for i in [1, 2] {
@@ -60,18 +63,29 @@ fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: impl Fn(T, T, T) -> T + Sync) 
         }
     }
     let par = c.par();
-    let mut out = match c.reuse(0, T::DTYPE, &shape) {
+    let reused = c.reuse(0, T::DTYPE, &shape);
+    let x = if reused.is_some() { None } else { Some(c.slice::<T>(0)?) };
+    let mut out = match reused {
         Some(t) => t,
-        None => Tensor::from_slice(shape, c.slice::<T>(0)?)?,
+        None => Tensor::uninit(T::DTYPE, shape)?,
     };
     let (low, high) = (c.slice::<T>(1)?, c.slice::<T>(2)?);
-    for_chunks(par, out.as_mut_slice::<T>()?, &|r, out| match (low, high) {
-        ([low], [high]) => out.iter_mut().for_each(|x| *x = clip(*x, *low, *high)),
-        ([low], _) => out.iter_mut().zip(&high[r]).for_each(|(x, high)| *x = clip(*x, *low, *high)),
-        (_, [high]) => out.iter_mut().zip(&low[r]).for_each(|(x, low)| *x = clip(*x, *low, *high)),
-        _ => {
-            for ((x, low), high) in out.iter_mut().zip(&low[r.clone()]).zip(&high[r]) {
-                *x = clip(*x, *low, *high);
+    for_chunks(par, out.as_mut_slice::<T>()?, &|r, out| {
+        // Block by block: what is clipped is still in the cache.
+        for (start, out) in (r.start..).step_by(BLOCK).zip(out.chunks_mut(BLOCK)) {
+            let r = start..start + out.len();
+            if let Some(x) = x {
+                out.copy_from_slice(&x[r.clone()]);
+            }
+            match (low, high) {
+                ([low], [high]) => out.iter_mut().for_each(|x| *x = clip(*x, *low, *high)),
+                ([low], _) => out.iter_mut().zip(&high[r]).for_each(|(x, high)| *x = clip(*x, *low, *high)),
+                (_, [high]) => out.iter_mut().zip(&low[r]).for_each(|(x, low)| *x = clip(*x, *low, *high)),
+                _ => {
+                    for ((x, low), high) in out.iter_mut().zip(&low[r.clone()]).zip(&high[r]) {
+                        *x = clip(*x, *low, *high);
+                    }
+                }
             }
         }
     });

@@ -3,6 +3,7 @@
 use crate::broadcast::broadcast_shape;
 use crate::gradients::{broadcast_pair, conj_x, one_where_not_zero};
 use crate::prelude::*;
+use thalweg_math::rounding::Rounding;
 
 pub static OPS: &[&Op] =
     &[&DIV, &REAL_DIV, &DIV_NO_NAN, &XDIVY, &FLOOR_DIV, &FLOOR_MOD, &TRUNCATE_DIV, &TRUNCATE_MOD, &MOD];
@@ -73,7 +74,7 @@ static TRUNCATE_DIV: Op = Op {
     name: "TruncateDiv",
     doc: "x / y rounded towards zero, elementwise; shapes broadcast.",
     grad: Stops,
-    ..binary!(QUOTIENT, T: Float in floats => |x, y| x.div(y).via(f32::trunc, f64::trunc);
+    ..binary!(QUOTIENT, T: Float in floats => |x, y| x.div(y).via(f32::towards_zero, f64::towards_zero);
               T: Real in integers by no_zero_divisor => |x, y| x.div(y))
 };
 

@@ -1,32 +1,33 @@
 //! Rounding to integers.
 
 use crate::prelude::*;
+use thalweg_math::rounding::Rounding;
 
 pub static OPS: &[&Op] = &[&CEIL, &FLOOR, &RINT, &ROUND];
 
 static CEIL: Op = Op {
     name: "Ceil",
     doc: "The smallest integer not below x, elementwise.",
-    ..unary!(ROUNDING, fused, T: Float in floats => |x| x.via(f32::ceil, f64::ceil))
+    ..unary!(ROUNDING, fused, T: Float in floats => |x| x.via(f32::up, f64::up))
 };
 
 static FLOOR: Op = Op {
     name: "Floor",
     doc: "The largest integer not above x, elementwise.",
-    ..unary!(ROUNDING, fused, T: Float in floats => |x| x.via(f32::floor, f64::floor))
+    ..unary!(ROUNDING, fused, T: Float in floats => |x| x.via(f32::down, f64::down))
 };
 
 static RINT: Op = Op {
     name: "Rint",
     doc: "The integer nearest to x, elementwise; halves go to the even one.",
-    ..unary!(ROUNDING, T: Float in floats => |x| x.via(f32::round_ties_even, f64::round_ties_even))
+    ..unary!(ROUNDING, T: Float in floats => |x| x.via(f32::nearest, f64::nearest))
 };
 
 static ROUND: Op = Op {
     name: "Round",
     doc: RINT.doc,
     attrs: UNARY_SIGNED.attrs,
-    ..unary!(ROUNDING, T: Float in floats => |x| x.via(f32::round_ties_even, f64::round_ties_even);
+    ..unary!(ROUNDING, T: Float in floats => |x| x.via(f32::nearest, f64::nearest);
              T: Number in signed_integers by unchanged => |x| x)
 };
 
