@@ -29,10 +29,11 @@ pub struct Args {
     /// A directory with MNIST's four files
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    #[command(flatten)]
-    pub run: RunArgs,
+    // Before `run`, whose last options are under headings of their own.
     #[command(flatten)]
     pub batches: BatchArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 pub struct Mnist {
