@@ -6,12 +6,16 @@ mod csv;
 mod encoded;
 mod examples;
 mod infer;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 pub use columns::Schema;
 pub use csv::{CsvFormat, CsvReader, CsvWriter, Record, RowReader};
 pub use encoded::{Encoded, Part};
 pub use examples::{ExampleReader, Layout, is_records};
 pub use infer::{Choices, Scan, Task};
+#[cfg(feature = "parquet")]
+pub use parquet::{ParquetReader, is_parquet};
 
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
