@@ -1,5 +1,6 @@
 //! Reads the graph of a file, or of a SavedModel's directory.
 
+use crate::looks;
 use std::path::Path;
 use thalweg_core::error::{Result, data_loss};
 use thalweg_io::graph_file::GraphFile;
@@ -12,5 +13,6 @@ pub fn read(path: &Path) -> Result<GraphDef> {
         let meta = saved_model::select(saved_model::read(path)?, None).map_err(|e| durable::at(path, e))?;
         return meta.graph_def.ok_or_else(|| durable::at(path, data_loss("the SavedModel has no graph")));
     }
-    GraphFile::read(path)?.into_graph().map_err(|e| durable::at(path, e))
+    let file = GraphFile::read(path).map_err(|e| looks::hinted(e, path))?;
+    file.into_graph().map_err(|e| durable::at(path, e))
 }

@@ -123,6 +123,10 @@ pub fn run(args: Args) -> Outcome {
         return model::run(&args);
     }
     if args.fetch.is_empty() && args.save.is_empty() && args.target.is_empty() && args.init.is_empty() {
+        // A file that is no graph is told first: no name would help.
+        if args.graph.is_file() {
+            Source::open(&args)?;
+        }
         let e = invalid!("nothing to compute; name a tensor with --fetch or --save, or a node with --target");
         return Err(Failure::Usage(e));
     }
