@@ -26,9 +26,10 @@ check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# A program that only runs graphs builds neither the server nor the training.
+# A program that only runs graphs builds neither the server nor the training; Parquet is not in the program by default.
 features:
 	cargo check -p thalweg --no-default-features
+	cargo test -p thalweg-cli --features parquet --bin thalweg parquet
 
 rust:
 	cargo test --workspace

@@ -116,6 +116,14 @@ fn file(folder: &Path, name: &str) -> Result<PathBuf> {
 }
 
 impl Program for Mnist {
+    fn own_settings(&self) -> Vec<(&'static str, String)> {
+        let model = match self.kind {
+            Kind::Mlp => "mlp",
+            Kind::Cnn => "cnn",
+        };
+        vec![("model", model.into())]
+    }
+
     fn title(&self) -> String {
         let model = match self.kind {
             Kind::Mlp => "784-512-512-10 net",

@@ -180,6 +180,10 @@ impl Program for OwnImages {
         )
     }
 
+    fn own_settings(&self) -> Vec<(&'static str, String)> {
+        vec![("size", self.model.size.to_string())]
+    }
+
     fn preface(&self) -> String {
         self.preface.clone()
     }

@@ -339,6 +339,11 @@ impl Program for OwnTable {
         self.preface.clone()
     }
 
+    fn own_settings(&self) -> Vec<(&'static str, String)> {
+        let hidden: Vec<String> = self.schema.hidden.iter().map(usize::to_string).collect();
+        vec![("hidden", hidden.join(","))]
+    }
+
     fn defaults(&self) -> Defaults {
         let batch = match self.data.train.len() {
             n if n < 20_000 => 32,
