@@ -80,11 +80,13 @@ pub fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Str
 }
 
 /// How many edits a name is from the one asked for, capitals and small letters alike; `None` if so many that they are unrelated: more than
-/// one in a short name, than a quarter of the letters in a long one, or all of its letters.
+/// one in a short name, than a quarter of the letters in a long one, or as many as there are letters.
 pub fn similarity(name: &str, wanted: &str) -> Option<usize> {
     let edits = distance(&name.to_lowercase(), &wanted.to_lowercase());
     let letters = wanted.chars().count();
-    (edits <= (letters / 4).max(1) && edits < letters.max(1)).then_some(edits)
+    // Where every letter is another, nothing is alike.
+    let alike = edits < letters.max(name.chars().count()) || edits == 0;
+    (alike && edits <= (letters / 4).max(1)).then_some(edits)
 }
 
 /// Levenshtein distance.
