@@ -134,7 +134,10 @@ pub fn run(args: Args) -> Outcome {
     let graph = &source.graph;
     let mut feeds = Vec::with_capacity(args.feed.len());
     for feed in &args.feed {
-        let tensor = graph.output(&feed.name)?;
+        let tensor = graph.output(&feed.name).map_err(|e| match saved_model::file(&args.graph) {
+            Some(_) => e.hint("for the inputs and outputs of a signature say --signature NAME"),
+            None => e,
+        })?;
         feeds.push((feed.name.as_str(), feed.tensor(graph.dtype(tensor), &graph.shape(tensor))?));
     }
     let fetches: Vec<&str> =

@@ -9,13 +9,13 @@ mod infer;
 #[cfg(feature = "parquet")]
 mod parquet;
 
+#[cfg(feature = "parquet")]
+pub use self::parquet::{ParquetReader, is_parquet};
 pub use columns::Schema;
 pub use csv::{CsvFormat, CsvReader, CsvWriter, Record, RowReader};
 pub use encoded::{Encoded, Part};
 pub use examples::{ExampleReader, Layout, is_records};
 pub use infer::{Choices, Scan, Task};
-#[cfg(feature = "parquet")]
-pub use parquet::{ParquetReader, is_parquet};
 
 use thalweg_core::error::Result;
 use thalweg_core::invalid;

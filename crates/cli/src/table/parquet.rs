@@ -100,7 +100,7 @@ fn largest(metadata: &ParquetMetaData) -> usize {
 }
 
 fn damaged(path: &Path, e: &ParquetError) -> Error {
-    durable::at(path, data_loss(e))
+    durable::at(path, data_loss(format_args!("{e}")))
 }
 
 /// What the library panics at is an error of the file.
@@ -120,12 +120,16 @@ impl RowReader for ParquetReader {
     fn next(&mut self, record: &mut Record) -> Result<bool> {
         loop {
             let Some(path) = self.files.get(self.at).cloned() else { return Ok(false) };
-            let mut rows = match self.rows.take() {
-                Some(rows) => rows,
-                None => self.rows(&path)?,
+            let opened = match self.rows.take() {
+                Some(rows) => Ok(rows),
+                None => self.rows(&path),
             };
-            let found = guarded(&path, || rows.next().transpose().map_err(|e| damaged(&path, &e)))?;
-            let Some(row) = found else {
+            let found = opened.and_then(|mut rows| {
+                let row = guarded(&path, || rows.next().transpose().map_err(|e| damaged(&path, &e)))?;
+                Ok(row.map(|row| (row, rows)))
+            });
+            // Nothing can be read after what is damaged: the next file follows.
+            let Some((row, rows)) = found.inspect_err(|_| self.at += 1)? else {
                 self.at += 1;
                 continue;
             };
@@ -223,6 +227,13 @@ mod tests {
             std::fs::write(&path, &whole[..cut]).unwrap();
             assert!(all(&[path.clone()]).is_err(), "{cut}");
         }
+        // Reading goes on after it, and ends.
+        let whole_file = dir.path("whole.parquet");
+        std::fs::write(&whole_file, &whole).unwrap();
+        let mut reader = ParquetReader::open(&[whole_file.clone(), path.clone(), whole_file]).unwrap();
+        let read: Vec<bool> =
+            (0..8).map(|_| reader.next(&mut Record::default()).is_ok_and(|more| more)).collect();
+        assert_eq!(read, [true, true, true, false, true, true, true, false]);
         // No byte may end the process; some change nothing that is checked.
         for at in 0..whole.len() {
             let mut bytes = whole.clone();

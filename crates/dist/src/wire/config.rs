@@ -65,7 +65,7 @@ pub fn asks_for_xla(graph: &GraphDef) -> bool {
     let asks = |attrs: &BTreeMap<String, AttrValue>| {
         let set =
             |name: &&str| matches!(attrs.get(*name).and_then(|a| a.value.as_ref()), Some(Value::B(true)));
-        XLA_ATTRS.iter().any(|name| set(name))
+        XLA_ATTRS.iter().any(set)
     };
     let functions = graph.library.iter().flat_map(|library| &library.function);
     let mut inside = functions.clone().flat_map(|f| &f.node_def).chain(&graph.node);
