@@ -1,6 +1,7 @@
 # make test     everything CI checks: formatting, lints, tests, and the tests with real TensorFlow
 # make check    the quick part: formatting and lints
 # make isa      the tests of kernels with each instruction set below this machine's best
+# make parquet  the tests of `thalweg train parquet`, which is behind a cargo feature
 # make fuzz     the long property runs (CASES=10000000)
 # make fuzz-quick      libFuzzer for SECONDS (60) on each target of crates/fuzzing, or on TARGETS; needs a C++ compiler and cargo-fuzz
 # make bench    Thalweg beside TensorFlow
@@ -18,7 +19,7 @@ KILLS ?= 100
 SECONDS ?= 60
 TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
-.PHONY: test check rust features isa interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
+.PHONY: test check rust features parquet isa interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
 
 test: check rust isa shuttle features interop
 
@@ -29,6 +30,10 @@ check:
 # A program that only runs graphs builds neither the server nor the training.
 features:
 	cargo check -p thalweg --no-default-features
+
+# With features of dependencies that rebuild the workspace: some minutes, and not a part of `test`.
+parquet:
+	cargo test -p thalweg-cli --features parquet --bin thalweg parquet
 
 rust:
 	cargo test --workspace

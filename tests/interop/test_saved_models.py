@@ -130,6 +130,7 @@ def test_errors_list_what_is_there(thalweg, tmp_path):
     assert "takes rows (float [?,3]), got float [2]" in error("--signature", "score", "--feed", "rows=[1, 2]")
     assert "it returns: scores" in error("--signature", "score", "--feed", "rows=[[1, 2, 3]]", "--fetch", "score")
     assert "{serve}" in error("--signature", "score", "--tags", "gpu")
+    assert "say --signature NAME" in error("--feed", "rows=[[1, 2, 3]]", "--save", f"scores={tmp_path / 's.npy'}")
 
 
 def test_inspect_shows_signatures_variables_assets_and_files(thalweg, tmp_path):
@@ -138,6 +139,8 @@ def test_inspect_shows_signatures_variables_assets_and_files(thalweg, tmp_path):
     shown = thalweg("inspect", tmp_path / "model").stdout
     for part in ["tags {serve}", "examples", "scores", "model/w", "[3,4]", "words.txt", "RestoreV2", "ParseExample", "InitializeTableFromTextFileV2"]:
         assert part in shown, shown
+    # Its initialisers are no results.
+    assert "\nresults " not in shown and "\nfiles " in shown, shown
 
 
 def test_images_csv_and_npz_are_fed(thalweg, tmp_path):

@@ -85,12 +85,14 @@ def test_histograms_begin_at_step_0_and_none_is_doubled(board):
 
 def test_settings_are_hyperparameters(board):
     statuses = ["STATUS_UNKNOWN", "STATUS_SUCCESS", "STATUS_FAILURE", "STATUS_RUNNING"]
-    columns = [{"hparam": h} for h in ("optimizer", "learning_rate", "batch", "steps", "seed")]
+    columns = [{"hparam": h} for h in ("optimizer", "learning_rate", "batch", "steps", "seed", "model")]
     asked = {"startIndex": 0, "sliceSize": 10, "allowedStatuses": statuses, "colParams": columns}
     groups = {g["name"]: g for g in board.get("hparams/session_groups", post=asked)["sessionGroups"]}
     assert set(groups) == {"iris", "slow", "words", "digits"}
     want = {"optimizer": "gradient descent", "learning_rate": 0.001, "batch": 32.0, "steps": float(STEPS), "seed": 1.0}
     assert groups["slow"]["hparams"] == want
+    # A setting that one program has.
+    assert groups["digits"]["hparams"]["model"] == "mlp"
     assert {g["sessions"][0]["status"] for g in groups.values()} == {"STATUS_SUCCESS"}
     assert board.get("text/text", run="iris", tag="program")[0]["text"].startswith("<p>iris, 4-10-10-3 net")
 

@@ -11,6 +11,7 @@ mod images;
 mod inspect;
 mod local;
 mod log;
+mod looks;
 mod memory_limit;
 mod model_description;
 mod model_file;

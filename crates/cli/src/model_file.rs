@@ -1,5 +1,6 @@
 //! Reads the graph of a file, or of a SavedModel's directory.
 
+use crate::looks;
 use std::path::Path;
 use thalweg_core::error::{Result, data_loss};
 use thalweg_io::graph_file::GraphFile;
@@ -15,5 +16,6 @@ pub fn read(path: &Path) -> Result<GraphDef> {
             .graph_def
             .ok_or_else(|| durable::with_path(path, data_loss("the SavedModel has no graph")));
     }
-    GraphFile::read(path)?.into_graph().map_err(|e| durable::with_path(path, e))
+    let file = GraphFile::read(path).map_err(|e| looks::hinted(e, path))?;
+    file.into_graph().map_err(|e| durable::with_path(path, e))
 }

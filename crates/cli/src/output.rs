@@ -65,6 +65,14 @@ pub fn table(rows: &[Vec<String>], align: &[Align], widest: usize) -> String {
     out
 }
 
+/// A line of at most so many columns: where it is cut, it says so.
+pub fn cut(line: &str, width: usize) -> String {
+    match line.chars().nth(width) {
+        None => line.to_string(),
+        Some(_) => line.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
 /// A value as JSON, on one line with a space after each comma and colon.
 pub fn json(value: &impl Serialize) -> Result<String> {
     let mut out = Vec::new();
@@ -92,6 +100,11 @@ impl Formatter for Spaced {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_cut_where_it_does_not_fit() {
+        assert_eq!(["abc", "abcd", "äöüß", ""].map(|l| cut(l, 3)), ["abc", "ab…", "äö…", ""]);
+    }
 
     #[test]
     fn json_is_one_line_with_spaces_after_commas_and_colons() {

@@ -10,9 +10,10 @@ use thalweg_dist::{Proxy, wait_for_stop};
 
 /// Let TensorFlow clients on this machine reach a server with TLS and a token
 ///
-/// Listens on a loopback address, and forwards calls to the server with TLS and the token. Whoever can connect to it has the token's
-/// rights. THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE are the defaults of the flags.
-/// When it is ready it prints one line:
+/// Listens on a loopback address, and forwards calls to the server with TLS and
+/// the token. Whoever can connect to it has the token's rights. THALWEG_TLS_CA,
+/// THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE are the defaults of
+/// the flags. When it is ready it prints one line:
 ///
 ///     thalweg proxy: listening on grpc://ADDRESS:PORT, to grpcs://HOST:PORT
 #[derive(clap::Args)]

@@ -17,18 +17,23 @@ use thalweg_io::durable;
 
 /// Serve sessions to TensorFlow clients
 ///
-/// Any TensorFlow program can run on it: tf.compat.v1.Session("grpc://127.0.0.1:PORT"). Variables belong to the server and are
-/// shared by all its sessions, unless a session's config has isolate_session_state. When it is ready it prints one line:
+/// TensorFlow's programs run on it: tf.compat.v1.Session("grpc://127.0.0.1:PORT"),
+/// as far as `thalweg ops` has their ops. Variables belong to the server and are
+/// shared by all its sessions, unless a session's config has
+/// isolate_session_state. When it is ready it prints one line:
 ///
 ///     thalweg server: listening on grpc://ADDRESS:PORT, task /job:JOB/replica:0/task:N
 ///
-/// With --tls-cert and --tls-key it serves grpcs://; --tls-ca requires client certificates, --token-file tokens (thalweg proxy sends them
-/// for TensorFlow's clients, which cannot). Rejected calls are logged to standard error.
+/// With --tls-cert and --tls-key it serves grpcs://; --tls-ca requires client
+/// certificates, --token-file tokens (thalweg proxy sends them for TensorFlow's
+/// clients, which cannot). Rejected calls are logged to standard error.
 ///
-/// It is a task of a cluster with --server-def, with --cluster, --job and --task, or with the environment variable TF_CONFIG.
-/// Sessions on it then see the devices of all tasks, and nodes run on the task of their device.
+/// It is a task of a cluster with --server-def, with --cluster, --job and --task,
+/// or with the environment variable TF_CONFIG. Sessions on it then see the devices
+/// of all tasks, and nodes run on the task of their device.
 ///
-/// SIGTERM or Ctrl-C stops it: running steps have --drain seconds to end, then they are cancelled. SIGHUP reopens --log-file.
+/// SIGTERM or Ctrl-C stops it: running steps have --drain seconds to end, then
+/// they are cancelled. SIGHUP reopens --log-file.
 #[derive(clap::Args)]
 #[command(after_help = "Example: thalweg server --port 2222 --log info", verbatim_doc_comment)]
 pub struct Args {

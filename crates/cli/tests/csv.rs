@@ -116,6 +116,8 @@ fn a_table_is_learned_and_its_rows_predicted() {
     let run = dir.path("other");
     good(&[&train[..], &["--logdir", &run, "--export", &model]].concat());
     good(&["predict", &model, &data, "--out", &again]);
+    let e = bad(&["predict", &model, &data, "--newest"]);
+    assert!(e.contains("--newest has no effect on an exported model"), "{e}");
     let newest = dir.path("newest.csv");
     good(&["predict", &run, &data, "--newest", "--out", &newest]);
     assert!(std::fs::read(&again).unwrap() == std::fs::read(&newest).unwrap());
@@ -202,6 +204,23 @@ fn small_and_broken_files() {
     );
     assert!(bad(&["train", "csv", &broken, "--label", "kind", "--validation", "2"]).contains("up to 0.5"));
     assert!(bad(&["predict", &dir.path("nothing"), &broken]).contains("thalweg train csv"));
+}
+
+#[test]
+fn files_that_are_no_text_are_told_as_what_they_look_like() {
+    let dir = Folder::new("binary");
+    for (name, bytes, like) in [
+        ("a.csv", &b"PAR1\x15\x04\x15\x10"[..], "a Parquet file"),
+        ("b.csv", b"\x89PNG\r\n\x1a\n\0\0", "a PNG image"),
+        ("c.csv", b"\xff\xfea\0,\0b\0", "UTF-16 text; save it as UTF-8"),
+        ("d.csv", b"a,\x1b[31mb\n1,2\n", "bytes that no text has"),
+    ] {
+        let path = dir.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        let e = bad(&["train", "csv", &path, "--label", "a"]);
+        assert!(e.contains(like) && e.starts_with("error: INVALID_ARGUMENT: "), "{e}");
+        assert!(!e.trim_end().chars().any(char::is_control), "{e:?}");
+    }
 }
 
 #[test]

@@ -62,6 +62,21 @@ fn images_are_told_apart() {
     assert_eq!(code, Some(0), "{out}");
     assert_eq!(out.lines().next(), Some("file,prediction,probability"));
     assert!(out.lines().filter(|l| l.contains(".bmp,standing,")).count() >= 38, "{out}");
+    let (out, code) = thalweg(&["predict", to, from, "--no-header"]);
+    assert!(code == Some(1) && out.contains("--no-header has no effect on images"), "{out}");
+    // Of the folders that it was trained on, the names say what is right.
+    let predictions = logdir.join("predictions.csv");
+    let (out, code) = thalweg(&["predict", to, from, "--out", predictions.to_str().unwrap()]);
+    assert_eq!(code, Some(0), "{out}");
+    let right: usize = out.split_once(" (").and_then(|(_, r)| r.split(' ').next()?.parse().ok()).unwrap();
+    assert!(out.starts_with("80 images in ") && out.contains(&format!("({right} of 80 in")), "{out}");
+    let written = std::fs::read_to_string(&predictions).unwrap();
+    let agrees = |line: &&str| {
+        ["lying", "standing"]
+            .iter()
+            .any(|c| line.contains(&format!("/{c}/")) && line.contains(&format!(",{c},")))
+    };
+    assert!(right >= 76 && written.lines().filter(agrees).count() == right, "{out}{written}");
     // A file that is no image is named; or left out, if that is asked for.
     std::fs::write(data.join("lying/broken.png"), "no image").unwrap();
     let (out, code) = thalweg(&[&train[..], &["--overwrite"]].concat());

@@ -88,6 +88,24 @@ fn records_also_if_compressed_or_damaged() {
 }
 
 #[test]
+fn compressed_data_of_another_kind_is_no_damaged_record_file() {
+    let dir = Scratch::new();
+    // "a,b\n1,2\n", by gzip.
+    let table =
+        b"\x1f\x8b\x08\0\0\0\0\0\x02\xff\x4b\xd4\x49\xe2\x32\xd4\x31\xe2\x02\0\x7b\x07\x97\x0a\x08\0\0\0";
+    std::fs::write(dir.path("table.csv.gz"), table).unwrap();
+    let (exit, out, err) = inspect(&dir.path("table.csv.gz"));
+    assert!(exit == 1 && out.is_empty(), "{out}");
+    // The first two bytes are those of zlib.
+    std::fs::write(dir.path("text"), "x is a letter").unwrap();
+    assert!(inspect(&dir.path("text")).2.contains("it looks like text"));
+    assert!(
+        err.contains("compressed data without TFRecords") && err.contains("decompress it first"),
+        "{err}"
+    );
+}
+
+#[test]
 fn arrays_and_graphs() {
     let dir = Scratch::new();
     npy::write_file(&dir.path("a"), &Tensor::vector(&[1i32, 2]).unwrap()).unwrap();

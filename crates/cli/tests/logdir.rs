@@ -92,9 +92,12 @@ fn the_best_checkpoint_is_kept_and_an_early_stop_survives_a_restart() {
 fn two_trainers_do_not_share_a_folder_and_a_killed_one_holds_nobody_up() {
     let dir = folder("shared");
     let (mut first, _lines) = running(&dir);
-    let (text, code) = run(&dir, &["--steps", "5"]);
-    assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains(&format!("process {} is training into", first.id())), "{text}");
+    // It has no checkpoint yet.
+    for more in [&["--steps", "5"][..], &["--resume"], &["--overwrite"]] {
+        let (text, code) = run(&dir, more);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains(&format!("process {} is training into", first.id())), "{text}");
+    }
     first.kill().unwrap();
     first.wait().unwrap();
     let (text, code) = run(&dir, &["--steps", "5"]);
@@ -110,9 +113,10 @@ fn an_interrupted_run_saves_and_tells_by_its_code() {
         assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
         let mut lines = lines.map_while(Result::ok);
         let stopped = lines.find_map(|l| l.strip_prefix("stopped after step ").map(str::to_string));
-        lines.for_each(drop);
+        let rest: Vec<String> = lines.collect();
         assert_eq!(child.wait().unwrap().code(), Some(code));
         let step = stopped.expect("it does not say where it stopped").parse().unwrap();
+        assert!(rest.iter().any(|l| *l == format!("           loss over {step} steps")), "{rest:?}");
         assert!(data(&dir, step).is_file());
         let _ = std::fs::remove_dir_all(&dir);
     }
@@ -130,6 +134,7 @@ fn a_damaged_newest_checkpoint_is_told_of_and_kept_aside() {
     let lines: Vec<&str> = text.lines().filter(|l| l.contains("damaged checkpoint")).collect();
     assert!(matches!(lines.as_slice(), [one] if one.contains("model.ckpt-10")), "{text}");
     assert!(text.contains("continuing after step 5"), "{text}");
+    assert!(text.contains("  loss of steps 6 to 12\n"), "{text}");
     assert_eq!(std::fs::read(data(&dir.join("damaged"), 10)).unwrap(), bytes);
     let _ = std::fs::remove_dir_all(&dir);
 }

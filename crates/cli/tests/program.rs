@@ -190,6 +190,12 @@ fn files_that_are_no_graphs_are_errors() {
         let (code, line) = bad(&["run", &dir.file(name, bytes), "--fetch", "y"]);
         assert!(code == 1 && line.starts_with("error: DATA_LOSS: ") && line.contains(name), "{line}");
     }
+    // Whether something is fetched or not.
+    let table = &dir.file("table.csv", "a,b\n1,2\n");
+    for args in [&["run", table][..], &["run", table, "--fetch", "y"], &["inspect", table]] {
+        let (code, line) = bad(args);
+        assert!(code == 1 && line.ends_with("; it looks like a CSV file"), "{line}");
+    }
     let (code, line) = bad(&["run", "/nonexistent.pb", "--fetch", "y"]);
     assert!(code == 1 && line.starts_with("error: NOT_FOUND: /nonexistent.pb"), "{line}");
     let folder = dir.path("");
@@ -312,13 +318,30 @@ fn what_would_be_taken_no_notice_of_is_refused() {
         let (code, line) = bad(args);
         assert!(code == 2 && line.starts_with("error: unexpected argument '--"), "{line}");
     }
-    for flag in [&["--mode", "sync"], &["--peer-timeout", "3"], &["--report-every", "1"]] {
-        let (code, line) = bad(&[&["train", "iris"][..], flag].concat());
+    for (flag, named) in [
+        (["--mode", "sync"], "--mode"),
+        (["--peer-timeout", "3"], "--peer-timeout"),
+        (["--report-every", "1"], "--report-every"),
+        (["--tls-ca", "ca.pem"], "a certificate or token"),
+        (["--token-file", "tokens"], "a certificate or token"),
+    ] {
+        let (code, line) = bad(&[&["train", "iris"][..], &flag].concat());
         let expected = format!(
-            "INVALID_ARGUMENT: {} has no effect outside of a cluster, which TF_CONFIG or thalweg local makes",
-            flag[0]
+            "INVALID_ARGUMENT: {named} has no effect outside of a cluster, which TF_CONFIG or thalweg local makes"
         );
         assert_eq!((code, line), (2, format!("error: {expected}")));
+    }
+}
+
+#[test]
+fn options_are_under_their_headings() {
+    for program in ["iris", "mnist", "ptb", "csv", "records", "images"] {
+        let help = good(&["train", program, "--help"]);
+        let (own, cluster) = help.split_once("In a cluster, as TF_CONFIG says:").unwrap();
+        for option in ["--batch <N>", "--epochs <N>", "--early-stop <N>", "--steps <N>", "--export <DIR>"] {
+            assert!(own.contains(option) && !cluster.contains(option), "{program} {option}");
+        }
+        assert!(cluster.contains("--mode <MODE>"), "{program}");
     }
 }
 

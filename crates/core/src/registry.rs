@@ -80,10 +80,13 @@ pub fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Str
 }
 
 /// How many edits a name is from the one asked for, capitals and small letters alike; `None` if so many that they are unrelated: more than
-/// one in a short name, than a quarter of the letters in a long one.
+/// one in a short name, than a quarter of the letters in a long one, or as many as there are letters.
 pub fn similarity(name: &str, wanted: &str) -> Option<usize> {
     let edits = distance(&name.to_lowercase(), &wanted.to_lowercase());
-    (edits <= (wanted.chars().count() / 4).max(1)).then_some(edits)
+    let letters = wanted.chars().count();
+    // Where every letter is another, nothing is alike.
+    let alike = edits < letters.max(name.chars().count()) || edits == 0;
+    (alike && edits <= (letters / 4).max(1)).then_some(edits)
 }
 
 /// Levenshtein distance.
@@ -112,6 +115,8 @@ mod tests {
         let hint = |name| did_you_mean(names.into_iter(), name);
         assert_eq!(hint("RFFT"), "");
         assert_eq!(hint("Real"), "");
+        assert_eq!(did_you_mean(["1", "xy"].into_iter(), "x"), "; did you mean 'xy'?");
+        assert_eq!(did_you_mean(["1", "y"].into_iter(), "x"), "");
         assert_eq!(hint("Matmul"), "; did you mean 'MatMul'?");
         assert_eq!(hint("layer/weight"), "; did you mean 'layer/weights'?");
         assert_eq!(hint("trian.csv"), "; did you mean 'train.csv'?");

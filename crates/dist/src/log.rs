@@ -96,6 +96,11 @@ impl Log {
         Log { level: own.copied().unwrap_or(self.level), ..self }
     }
 
+    /// Whether warnings are written: what is only looked for to be told of is not looked for otherwise.
+    pub fn warns(&self) -> bool {
+        self.level >= Level::Warn
+    }
+
     pub fn warn(&self, event: &str, pairs: &[(&str, &dyn Display)]) {
         self.write(Level::Warn, event, pairs);
     }

@@ -28,18 +28,23 @@ const NETWORK: [&str; 5] = ["Rpc", "DataService", "_Send", "_Recv", "Http"];
 const CODE: [&str; 3] = ["PyFunc", "EagerPy", "TRTEngine"];
 
 pub fn show(path: &Path) -> Result<String> {
-    Ok(describe(&model_file::read(path)?))
+    let graph = model_file::read(path)?;
+    Ok([ops(&graph), ends(&graph), touched(&graph)].concat())
 }
 
-/// What is in a graph, with the nodes of its functions.
-pub fn describe(graph: &GraphDef) -> String {
+/// What can be fed, and what nothing uses.
+pub fn ends(graph: &GraphDef) -> String {
+    format!("\nfeeds    {}\nresults  {}\n", some(&feeds(graph)), some(&results(graph)))
+}
+
+/// How many nodes of which kinds are in a graph, with those of its functions.
+pub fn ops(graph: &GraphDef) -> String {
     let library: Vec<_> = graph.library.iter().flat_map(|l| &l.function).collect();
     let functions: HashSet<&str> =
         library.iter().filter_map(|f| f.signature.as_ref().map(|s| s.name.as_str())).collect();
     let inside: usize = library.iter().map(|f| f.node_def.len()).sum();
-    let nodes = || graph.node.iter().chain(library.iter().flat_map(|f| &f.node_def));
     let mut ops: BTreeMap<&str, usize> = BTreeMap::new();
-    nodes().for_each(|n| *ops.entry(&n.op).or_default() += 1);
+    nodes(graph).for_each(|n| *ops.entry(&n.op).or_default() += 1);
     let registry = thalweg_ops::registry();
     let mut rows: Vec<(&str, usize)> = ops.into_iter().collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
@@ -52,19 +57,22 @@ pub fn describe(graph: &GraphDef) -> String {
         n => format!("{} with {}", count(n, "function"), count(inside, "node")),
     };
     format!(
-        "graph of {}, {in_functions}, {}\n\n{}\nfeeds    {}\nresults  {}\n{}",
+        "graph of {}, {in_functions}, {}\n\n{}",
         count(graph.node.len(), "node"),
         count(rows.len(), "kind") + " of op",
         titled(&["op", "nodes", ""], "LRL", rows.iter().map(|r| row(*r))),
-        some(&feeds(graph)),
-        some(&results(graph)),
-        touched(nodes()),
     )
 }
 
+/// All nodes, with those of functions.
+fn nodes(graph: &GraphDef) -> impl Iterator<Item = &NodeDef> {
+    let functions = graph.library.iter().flat_map(|l| &l.function);
+    graph.node.iter().chain(functions.flat_map(|f| &f.node_def))
+}
+
 /// The ops that reach out of the graph: a line for each kind.
-fn touched<'a>(nodes: impl Iterator<Item = &'a NodeDef>) -> String {
-    let ops: BTreeSet<&str> = nodes.map(|n| n.op.as_str()).collect();
+pub fn touched(graph: &GraphDef) -> String {
+    let ops: BTreeSet<&str> = nodes(graph).map(|n| n.op.as_str()).collect();
     let kinds = [("files    ", &FILES[..]), ("network  ", &NETWORK), ("code     ", &CODE)];
     let line = |(title, words): (&str, &[&str])| {
         let found: Vec<&str> =

@@ -4,17 +4,17 @@ mod checkpoint;
 mod directory;
 mod events;
 mod graph;
-mod looks;
 mod records;
 mod saved_model;
 mod weights;
 
 use crate::failure::Outcome;
+use crate::looks;
 use crate::output::{self, Align, table};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use thalweg_core::error::{Code, Result, not_found};
+use thalweg_core::error::{Result, not_found};
 use thalweg_io::record::Compression;
 use thalweg_io::{bundle, durable, npy, npz, safetensors, table as tables};
 
@@ -46,23 +46,20 @@ fn inspect(path: &Path) -> Result<String> {
     }
     match Compression::of_bytes(&start) {
         Some(compression) if records::is_events(path, compression) => events::show(&[path.to_path_buf()]),
+        // Two bytes tell zlib: a text may begin with them too.
+        Some(Compression::Zlib) => records::show(path, Compression::Zlib).or_else(|_| unframed(path)),
         Some(compression) => records::show(path, compression),
-        None => unframed(path, &start),
+        None => unframed(path),
     }
 }
 
-/// A file that is no records: weights, or a graph, or what it looks like.
-fn unframed(path: &Path, start: &[u8]) -> Result<String> {
-    let extension = path.extension().and_then(|e| e.to_str());
-    match extension {
-        Some("npz") => return Ok(weights::show(&npz::read_file(path)?)),
-        Some("safetensors") => return Ok(weights::show(&safetensors::read_file(path)?)),
-        _ => {}
+/// A file that is no records: weights, or a graph.
+fn unframed(path: &Path) -> Result<String> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("npz") => Ok(weights::show(&npz::read_file(path)?)),
+        Some("safetensors") => Ok(weights::show(&safetensors::read_file(path)?)),
+        _ => graph::show(path),
     }
-    graph::show(path).map_err(|e| match looks::like(start, extension) {
-        Some(like) if matches!(e.code(), Code::DataLoss) => e.hint(format_args!("it looks like {like}")),
-        _ => e,
-    })
 }
 
 /// The checkpoint that a path is the prefix or a file of.
@@ -73,9 +70,6 @@ fn checkpoint_prefix(path: &Path) -> Option<PathBuf> {
     bundle::index_path(&prefix).is_file().then_some(prefix)
 }
 
-/// Bytes that tell what a file is.
-const START: u64 = 300;
-
 /// The first and the last few bytes of a file.
 fn ends(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     if !path.exists() {
@@ -84,7 +78,7 @@ fn ends(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     let read = || {
         let mut file = File::open(path)?;
         let (mut start, mut end) = (Vec::new(), Vec::new());
-        file.by_ref().take(START).read_to_end(&mut start)?;
+        file.by_ref().take(looks::START).read_to_end(&mut start)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(16)))?;
         file.take(16).read_to_end(&mut end)?;

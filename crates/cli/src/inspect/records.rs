@@ -3,7 +3,7 @@
 use super::{count, titled};
 use std::collections::BTreeMap;
 use std::path::Path;
-use thalweg_core::error::Result;
+use thalweg_core::error::{Result, data_loss};
 use thalweg_io::event::VERSION;
 use thalweg_io::message::decode;
 use thalweg_io::record::{Compression, RecordReader};
@@ -37,15 +37,21 @@ struct Feature {
 
 pub fn show(path: &Path, compression: Compression) -> Result<String> {
     let (mut sizes, mut features, mut all_examples) = (Sizes::default(), BTreeMap::new(), true);
-    let mut note = String::new();
+    let mut damage: Option<String> = None;
     for record in RecordReader::open(path, compression)? {
         match record {
             Ok(bytes) => {
                 sizes.add(bytes.len());
                 all_examples = all_examples && add_example(&mut features, bytes);
             }
-            Err(e) => note = format!("DAMAGED: {}\n", e.message()),
+            Err(e) => damage = Some(e.message().to_string()),
         }
+    }
+    // Any data may be compressed so, and the first record tells.
+    if let (0, Some(e), true) = (sizes.records, &damage, compression != Compression::None) {
+        return Err(data_loss(format_args!(
+            "{e}; it is compressed data without TFRecords: decompress it first"
+        )));
     }
     let how = match compression {
         Compression::None => "",
@@ -69,7 +75,7 @@ pub fn show(path: &Path, compression: Compression) -> Result<String> {
         text.push('\n');
         text.push_str(&titled(&["feature", "kind", "examples", "values"], "LLRL", features.iter().map(row)));
     }
-    Ok(text + &note)
+    Ok(text + &damage.map_or_else(String::new, |e| format!("DAMAGED: {e}\n")))
 }
 
 impl Sizes {

@@ -49,12 +49,14 @@ fn meta_graph(meta: &MetaGraphDef) -> Result<String> {
         rows.extend(signature_rows(&name, &signature));
     }
     let headings = ["signature", "", "name", "type", "shape", "tensor"];
-    let signatures = match rows.is_empty() {
-        true => "no signatures\n".to_string(),
-        false => titled(&headings, "LLLLLL", rows),
-    };
     let def = meta.graph_def.as_ref().ok_or_else(|| data_loss("a meta graph has no graph"))?;
-    Ok(format!("tags {{{tags}}}{by}\n\n{signatures}\n{}", graph::describe(def)))
+    // Signatures say what it takes and returns: other nodes without consumers are its initialisers.
+    let (signatures, ends) = match rows.is_empty() {
+        true => ("no signatures\n".to_string(), graph::ends(def)),
+        false => (titled(&headings, "LLLLLL", rows), "\n".to_string()),
+    };
+    let all = [graph::ops(def), ends, graph::touched(def)].concat();
+    Ok(format!("tags {{{tags}}}{by}\n\n{signatures}\n{}\n", all.trim_end()))
 }
 
 fn signature_rows(name: &str, signature: &SignatureInfo) -> Vec<Vec<String>> {

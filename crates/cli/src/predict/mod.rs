@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use thalweg::prelude::*;
 use thalweg::train::saver::latest_checkpoint;
 use thalweg_core::error::not_found;
+use thalweg_core::invalid;
 use thalweg_io::bundle::index_path;
 use thalweg_io::durable::AtomicFile;
 use thalweg_io::saved_model;
@@ -25,7 +26,7 @@ pub struct Args {
     /// The --logdir or --export of the training run
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// A CSV or TFRecord file, whose columns are found by their names; or an image, or a folder of images
+    /// A CSV or TFRecord file, whose columns are found by their names; or an image, or a folder of images or of a folder for each class
     #[arg(value_name = "DATA")]
     data: PathBuf,
     /// The CSV file that is written [default: standard output]
@@ -53,7 +54,12 @@ fn checkpoint(args: &Args) -> Result<PathBuf> {
     let folder = &args.model;
     let exported = saved_model::variables(folder);
     if index_path(&exported).is_file() {
-        return Ok(exported);
+        return match args.newest {
+            true => {
+                Err(invalid!("--newest has no effect on an exported model, which has one set of weights"))
+            }
+            false => Ok(exported),
+        };
     }
     let best = if args.newest { None } else { latest_checkpoint(&folder.join(BEST_DIR))? };
     let found = match best {

@@ -6,6 +6,8 @@ use crate::output;
 use crate::table::{
     CsvReader, CsvWriter, ExampleReader, Layout, Part, Record, RowReader, Schema, Task, is_records,
 };
+#[cfg(feature = "parquet")]
+use crate::table::{ParquetReader, is_parquet};
 use std::sync::Arc;
 use thalweg::Callable;
 use thalweg::prelude::*;
@@ -49,11 +51,17 @@ pub fn run(args: &Args, schema: &Schema) -> Outcome {
     Ok(())
 }
 
-/// A CSV file, or TFRecords of tf.Example: what it is is told by its first bytes.
+/// A CSV file, or TFRecords of tf.Example, or Parquet: what it is is told by its first bytes.
 fn open(args: &Args) -> Result<Box<dyn RowReader>> {
     if args.data.is_file() && is_records(&args.data)? {
+        args.format.check_unused("TFRecords")?;
         let files = [args.data.clone()];
         return Ok(Box::new(ExampleReader::open(&files, Arc::new(Layout::of(&files)?))));
+    }
+    #[cfg(feature = "parquet")]
+    if args.data.is_file() && is_parquet(&args.data)? {
+        args.format.check_unused("Parquet files")?;
+        return Ok(Box::new(ParquetReader::open(std::slice::from_ref(&args.data))?));
     }
     Ok(Box::new(CsvReader::open(&args.data, args.format.format())?))
 }

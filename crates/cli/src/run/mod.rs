@@ -123,6 +123,10 @@ pub fn run(args: Args) -> Outcome {
         return model::run(&args);
     }
     if args.fetch.is_empty() && args.save.is_empty() && args.target.is_empty() && args.init.is_empty() {
+        // A file that is no graph is told first: no name would help.
+        if args.graph.is_file() {
+            Source::open(&args)?;
+        }
         let e = invalid!("nothing to compute; name a tensor with --fetch or --save, or a node with --target");
         return Err(Failure::Usage(e));
     }
@@ -130,7 +134,10 @@ pub fn run(args: Args) -> Outcome {
     let graph = &source.graph;
     let mut feeds = Vec::with_capacity(args.feed.len());
     for feed in &args.feed {
-        let tensor = graph.output(&feed.name)?;
+        let tensor = graph.output(&feed.name).map_err(|e| match saved_model::file(&args.graph) {
+            Some(_) => e.hint("for the inputs and outputs of a signature say --signature NAME"),
+            None => e,
+        })?;
         feeds.push((feed.name.as_str(), feed.tensor(graph.dtype(tensor), &graph.shape(tensor))?));
     }
     let fetches: Vec<&str> =

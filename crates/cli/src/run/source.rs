@@ -1,6 +1,7 @@
 //! What is run: the graph of a file or of a SavedModel, and the steps that restore its variables.
 
 use super::{Args, session::AnySession};
+use crate::looks;
 use std::path::Path;
 use std::sync::Arc;
 use thalweg::saved_model::{StateStep, restore_step, state_steps};
@@ -64,7 +65,7 @@ fn is_restore(step: &StateStep, meta: &MetaGraphDef) -> bool {
 
 /// The graph of a file, with its saver if it is a MetaGraphDef.
 fn meta_graph(path: &Path, args: &Args) -> Result<MetaGraphDef> {
-    match GraphFile::read(path)? {
+    match GraphFile::read(path).map_err(|e| looks::hinted(e, path))? {
         GraphFile::Graph(graph) => Ok(MetaGraphDef { graph_def: Some(*graph), ..Default::default() }),
         GraphFile::Meta(meta) => Ok(*meta),
         GraphFile::Saved(model) => {

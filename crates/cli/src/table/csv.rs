@@ -1,5 +1,6 @@
 //! CSV files, one record at a time: quoted fields, line numbers, bounded memory.
 
+use crate::looks;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -117,9 +118,26 @@ enum State {
     QuoteInQuoted,
 }
 
+/// An error if a file begins with bytes that no text has.
+fn check_text(start: &[u8], name: &str) -> Result<()> {
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Err(invalid!("{name}: it is UTF-16 text; save it as UTF-8"));
+    }
+    let few = start.get(..looks::START as usize).unwrap_or(start);
+    if !few.iter().any(|b| b.is_ascii_control() && !b"\t\n\r\x0b\x0c".contains(b)) {
+        return Ok(());
+    }
+    let e = invalid!("{name}: it is no CSV file: it has bytes that no text has");
+    Err(match looks::like(few, Path::new(name).extension().and_then(|e| e.to_str())) {
+        Some(like) => e.hint(format_args!("it looks like {like}")),
+        None => e,
+    })
+}
+
 impl<R: BufRead> CsvReader<R> {
     pub fn new(mut input: R, name: String, format: CsvFormat) -> Result<CsvReader<R>> {
         let start = input.fill_buf().map_err(|e| durable::with_path(&PathBuf::from(&name), e))?;
+        check_text(start, &name)?;
         let skipped = if start.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
         input.consume(skipped);
         let mut reader =

@@ -6,7 +6,11 @@ mod csv;
 mod encoded;
 mod examples;
 mod infer;
+#[cfg(feature = "parquet")]
+mod parquet;
 
+#[cfg(feature = "parquet")]
+pub use self::parquet::{ParquetReader, is_parquet};
 pub use columns::Schema;
 pub use csv::{CsvFormat, CsvReader, CsvWriter, Record, RowReader};
 pub use encoded::{Encoded, Part};

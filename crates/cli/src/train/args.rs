@@ -76,10 +76,11 @@ pub struct BatchArgs {
 /// A program with batches and no options of its own.
 #[derive(clap::Args)]
 pub struct BatchedRun {
-    #[command(flatten)]
-    pub run: RunArgs,
+    // Before `run`, whose last options are under headings of their own.
     #[command(flatten)]
     pub batches: BatchArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 impl RunArgs {

@@ -46,7 +46,7 @@ impl Board {
         events.describe("gradient_norm", "The 2-norm of all gradients, before they are clipped.");
         events.describe("parameter_norm", "The 2-norm of all trainable variables.");
         if !settings.resume {
-            events.add_session_start(&hparams(settings))?;
+            events.add_session_start(&hparams(program, settings))?;
             events.add_text("program", program.title(), 0)?;
             program.show(&mut Shown { events: &mut events, folder })?;
         }
@@ -150,8 +150,9 @@ fn step(done: u64) -> i64 {
 }
 
 /// The settings by which runs are compared.
-fn hparams(settings: &Settings) -> HParams {
-    HParams::new()
+fn hparams(program: &dyn Program, settings: &Settings) -> HParams {
+    let own = program.own_settings().into_iter();
+    own.fold(HParams::new(), |all, (name, value)| all.set(name, value))
         .set("learning_rate", settings.schedule.rate)
         .set("optimizer", settings.optimizer.name())
         .set("batch", settings.batch)

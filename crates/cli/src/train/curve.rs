@@ -2,7 +2,11 @@
 
 #[derive(Default)]
 pub struct Curve {
+    /// Steps of earlier runs, which it does not show.
+    after: u64,
     points: Vec<(u64, f32)>,
+    /// The last step of the run, which may have no point.
+    end: u64,
 }
 
 const COLUMNS: usize = 60;
@@ -11,23 +15,59 @@ const LABELS: usize = 12;
 const ROWS: usize = 10;
 
 impl Curve {
+    /// Of a run that goes on after `after` steps of earlier ones.
+    pub fn after(after: u64) -> Curve {
+        Curve { after, ..Curve::default() }
+    }
+
     /// The loss of the step that was the `done`-th.
     pub fn add(&mut self, done: u64, loss: f32) {
         self.points.push((done, loss));
+        self.end_at(done);
+    }
+
+    /// The run had so many steps, with those of earlier runs.
+    pub fn end_at(&mut self, done: u64) {
+        self.end = self.end.max(done);
+    }
+
+    /// `1000 steps`, or `steps 501 to 1000` of a resumed run.
+    fn steps(&self) -> String {
+        match self.after {
+            0 => format!("{} steps", self.end),
+            after => format!("steps {} to {}", after.saturating_add(1), self.end),
+        }
     }
 
     pub fn last(&self) -> Option<f32> {
         self.points.last().map(|p| p.1)
     }
 
-    /// The mean loss of each of at most `n` intervals of the run.
+    /// The mean loss of each of at most `n` intervals of the run. Points may lie closer at its start.
     fn columns(&self, n: usize) -> Vec<f32> {
+        let Some((first, first_loss)) = self.points.first().copied() else { return Vec::new() };
         let n = n.min(self.points.len()).max(1);
-        let interval = |i: usize| {
-            let part = &self.points[i * self.points.len() / n..(i + 1) * self.points.len() / n];
-            part.iter().map(|p| p.1).sum::<f32>() / part.len().max(1) as f32
+        let span = self.points.last().map_or(1, |p| p.0.saturating_sub(first).saturating_add(1));
+        let column = |step: u64| {
+            let at = u128::from(step.saturating_sub(first)) * n as u128 / u128::from(span);
+            usize::try_from(at).unwrap_or(n)
         };
-        if self.points.is_empty() { Vec::new() } else { (0..n).map(interval).collect() }
+        let mut sums = vec![(0.0f32, 0usize); n];
+        for (step, loss) in &self.points {
+            if let Some((sum, count)) = sums.get_mut(column(*step)) {
+                *sum += loss;
+                *count += 1;
+            }
+        }
+        let mut last = first_loss;
+        // An interval without a point is as the one before it.
+        let means = sums.iter().map(|(sum, count)| {
+            if *count > 0 {
+                last = sum / *count as f32;
+            }
+            last
+        });
+        means.collect()
     }
 
     /// A plot of characters, on a logarithmic scale where the loss spans more than a factor of 30.
@@ -53,9 +93,9 @@ impl Curve {
                 .collect();
             text.push_str(format!("{label:>9} │{}\n", line.trim_end()).as_str());
         }
-        let last = self.points.last().map_or(0, |p| p.0);
+        let of = if self.after == 0 { "over" } else { "of" };
         text.push_str(&format!("{:>9} └{}\n", "", "─".repeat(columns.len())));
-        text.push_str(&format!("{:>9}  loss over {last} steps\n", ""));
+        text.push_str(&format!("{:>9}  loss {of} {}\n", "", self.steps()));
         text
     }
 
@@ -69,7 +109,7 @@ impl Curve {
             format!("{x:.1},{y:.1}")
         };
         let path: Vec<String> = columns.iter().enumerate().map(point).collect();
-        let last = self.points.last().map_or(0, |p| p.0);
+        let steps = self.steps();
         let title = title.replace('&', "&amp;").replace('<', "&lt;");
         format!(
             r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 410" font-family="sans-serif" font-size="13">
@@ -78,7 +118,7 @@ impl Curve {
 <path d="M{left},{top} V{bottom} H{right}" fill="none" stroke="#888"/>
 <text x="{label}" y="{high}" text-anchor="end">{}</text>
 <text x="{label}" y="{bottom}" text-anchor="end">{}</text>
-<text x="{right}" y="{under}" text-anchor="end">{last} steps</text>
+<text x="{right}" y="{under}" text-anchor="end">{steps}</text>
 <text x="{left}" y="{under}">loss{}</text>
 <polyline fill="none" stroke="#1f6feb" stroke-width="1.8" points="{}"/>
 </svg>
@@ -138,6 +178,27 @@ mod tests {
         assert!(text.ends_with("  loss over 100 steps\n"), "{text}");
         assert!(curve.text(40).lines().all(|l| l.chars().count() < 40));
         assert!(curve.svg("a < b").contains("a &lt; b"));
+    }
+
+    #[test]
+    fn the_label_counts_the_steps_that_were_made() {
+        let mut stopped = Curve::default();
+        [1, 2, 4].iter().for_each(|step| stopped.add(*step, 0.5));
+        stopped.end_at(7);
+        assert!(stopped.text(80).ends_with("  loss over 7 steps\n"), "{}", stopped.text(80));
+        let mut resumed = Curve::after(500);
+        (501..=1000).for_each(|step| resumed.add(step, 0.5));
+        assert!(resumed.text(80).ends_with("  loss of steps 501 to 1000\n"), "{}", resumed.text(80));
+        assert!(resumed.svg("").contains(">steps 501 to 1000<"));
+    }
+
+    #[test]
+    fn columns_are_intervals_of_steps_however_the_points_lie() {
+        let mut curve = Curve::default();
+        (1..=8).for_each(|step| curve.add(step, 1.0));
+        curve.add(16, 5.0);
+        assert_eq!(curve.columns(4), [1.0, 1.0, 1.0, 5.0]);
+        assert_eq!(curve.columns(1), [13.0 / 9.0]);
     }
 
     #[test]

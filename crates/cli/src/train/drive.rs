@@ -24,6 +24,15 @@ use thalweg::train::{Verdict, tables_initializer};
 /// The minimum number of points of the loss curve.
 pub const POINTS: u64 = 400;
 
+/// Whether the curve has the loss of this step. Steps lie closer at the start, so that a run that is stopped early has a curve too.
+fn is_point(done: u64, steps: u64) -> bool {
+    let (before, most) = (done.saturating_sub(1), (steps / POINTS).max(1));
+    let now = (before / (POINTS / 2)).max(1);
+    // Powers of two: the steps of a wider stride are among those of a closer one.
+    let stride = if now < most { 1 << now.ilog2() } else { most };
+    before.is_multiple_of(stride) || done == steps
+}
+
 pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     target_files::check(settings)?;
     export::check(program, settings)?;
@@ -55,12 +64,13 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
         model: &model,
         keeper: keeper.as_mut(),
         validator: validator.as_mut(),
-        curve: Curve::default(),
+        curve: Curve::after(first),
         profile: settings.profile.then(Profile::default),
     };
     let Ended { done, stopped } = run.all(first, &stop)?;
     let (steps, took) = (done.saturating_sub(first), began.elapsed());
-    let (curve, profile) = (run.curve, run.profile);
+    let (mut curve, profile) = (run.curve, run.profile);
+    curve.end_at(done);
     let mut rows = best(&session, settings, validator.as_ref())?;
     let trained = Trained { session: &session, model: &model, settings };
     let mut results = program.results(&trained)?;
@@ -226,7 +236,7 @@ impl Run<'_, '_> {
     fn step(&mut self, done: u64, prepared: &Prepared, progress: &mut Progress) -> Outcome<Option<Measures>> {
         let steps = self.settings.steps;
         let batch = self.program.batch(done - 1, self.settings)?;
-        let is_point = (done - 1).is_multiple_of((steps / POINTS).max(1)) || done == steps;
+        let is_point = is_point(done, steps);
         let traced = self.profile.is_some() && Profile::is_due(done, steps);
         let shown = self.keeper.as_ref().is_some_and(|keeper| keeper.traces(done));
         let mut looked = None;
@@ -311,4 +321,19 @@ pub fn diverged(step: u64, loss: f32) -> Error {
         Code::OutOfRange,
         format!("the loss is {loss} at step {step}: training has diverged; try a smaller --lr"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_has_points_from_its_start_and_not_too_many() {
+        let points = |steps: u64, until: u64| (1..=until).filter(|step| is_point(*step, steps)).count();
+        assert_eq!(points(100, 100), 100);
+        // A run that is stopped early.
+        assert!(points(1_000_000_000, 1000) >= 400);
+        assert!((400..4000).contains(&points(1_000_000, 1_000_000)));
+        assert!(is_point(1, 7_000_001) && is_point(7_000_001, 7_000_001));
+    }
 }

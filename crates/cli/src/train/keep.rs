@@ -95,6 +95,10 @@ fn claim(folder: &Path, settings: &Settings) -> Outcome<(DirectoryLock, Option<P
     let is_free = |has_checkpoints: bool| settings.resume || settings.overwrite || !has_checkpoints;
     let has_checkpoints = checkpoint::has_checkpoints(folder)?;
     if settings.resume && !has_checkpoints {
+        // Another process may be about to write the first: then it is named.
+        if folder.join(checkpoint::LOCK_FILE).is_file() {
+            DirectoryLock::take(folder)?;
+        }
         return usage(nothing_to_resume(folder));
     }
     if !is_free(has_checkpoints) {

@@ -29,10 +29,11 @@ pub struct Args {
     /// A directory with MNIST's four files
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    #[command(flatten)]
-    pub run: RunArgs,
+    // Before `run`, whose last options are under headings of their own.
     #[command(flatten)]
     pub batches: BatchArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 pub struct Mnist {
@@ -115,6 +116,14 @@ fn file(folder: &Path, name: &str) -> Result<PathBuf> {
 }
 
 impl Program for Mnist {
+    fn own_settings(&self) -> Vec<(&'static str, String)> {
+        let model = match self.kind {
+            Kind::Mlp => "mlp",
+            Kind::Cnn => "cnn",
+        };
+        vec![("model", model.into())]
+    }
+
     fn title(&self) -> String {
         let model = match self.kind {
             Kind::Mlp => "784-512-512-10 net",

@@ -73,6 +73,9 @@ enum Choice {
     Csv(Box<own_table::CsvArgs>),
     /// The same for TFRecord files of tf.Example
     Records(Box<own_table::RecordsArgs>),
+    /// The same for Parquet files
+    #[cfg(feature = "parquet")]
+    Parquet(Box<own_table::ParquetArgs>),
     /// Images of yours, in a folder for each class, by a small convolutional net
     Images(Box<own_images::Args>),
     /// Counts gradients, for tests of clusters
@@ -90,6 +93,8 @@ impl Choice {
             Choice::Images(args) => &args.run,
             Choice::Csv(args) => &args.table.run,
             Choice::Records(args) => &args.table.run,
+            #[cfg(feature = "parquet")]
+            Choice::Parquet(args) => &args.table.run,
         }
     }
 
@@ -102,6 +107,8 @@ impl Choice {
             Choice::Images(args) => Some(&args.batches),
             Choice::Csv(args) => Some(&args.table.batches),
             Choice::Records(args) => Some(&args.table.batches),
+            #[cfg(feature = "parquet")]
+            Choice::Parquet(args) => Some(&args.table.batches),
         }
     }
 
@@ -114,6 +121,8 @@ impl Choice {
             Choice::Ptb(args) => Box::new(ptb::Ptb::load(args)?),
             Choice::Csv(args) => Box::new(own_table::OwnTable::csv(args)?),
             Choice::Records(args) => Box::new(own_table::OwnTable::records(args)?),
+            #[cfg(feature = "parquet")]
+            Choice::Parquet(args) => Box::new(own_table::OwnTable::parquet(args)?),
             Choice::Images(args) => Box::new(own_images::OwnImages::load(args)?),
             Choice::Tally(_) => Box::new(tally::Tally),
         })

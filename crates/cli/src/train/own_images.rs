@@ -30,10 +30,11 @@ pub struct Args {
     /// Leave out files that cannot be decoded, instead of stopping at the first
     #[arg(long)]
     skip_bad_images: bool,
-    #[command(flatten)]
-    pub run: RunArgs,
+    // Before `run`, whose last options are under headings of their own.
     #[command(flatten)]
     pub batches: BatchArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// Images of equal size, one after another, and their classes.
@@ -177,6 +178,10 @@ impl Program for OwnImages {
             self.held.labels.len(),
             size = self.model.size,
         )
+    }
+
+    fn own_settings(&self) -> Vec<(&'static str, String)> {
+        vec![("size", self.model.size.to_string())]
     }
 
     fn preface(&self) -> String {

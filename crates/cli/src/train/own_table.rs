@@ -9,6 +9,8 @@ use super::shuffled;
 use super::summary::grouped;
 use crate::model_description::Description;
 use crate::output::{self, Align, table};
+#[cfg(feature = "parquet")]
+use crate::table::ParquetReader;
 use crate::table::{
     Choices, CsvFormat, CsvReader, Encoded, ExampleReader, Layout, Part, RowReader, Scan, Schema, Split, Task,
 };
@@ -39,6 +41,16 @@ pub struct RecordsArgs {
     pub table: TableArgs,
 }
 
+#[cfg(feature = "parquet")]
+#[derive(clap::Args)]
+pub struct ParquetArgs {
+    /// The data: Parquet files with the same columns; nested ones are left out
+    #[arg(value_name = "FILES", required = true)]
+    data: Vec<PathBuf>,
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
 /// Options of all tables.
 #[derive(clap::Args)]
 pub struct TableArgs {
@@ -63,10 +75,11 @@ pub struct TableArgs {
     /// Leave out rows that cannot be read, instead of stopping at the first
     #[arg(long)]
     skip_bad_rows: bool,
-    #[command(flatten)]
-    pub run: RunArgs,
+    // Before `run`, whose last options are under headings of their own.
     #[command(flatten)]
     pub batches: BatchArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// The format of a CSV file.
@@ -83,6 +96,15 @@ pub struct FormatArgs {
 impl FormatArgs {
     pub fn format(&self) -> CsvFormat {
         CsvFormat { delimiter: self.delimiter, header: !self.no_header }
+    }
+
+    /// An error about the first of these flags, for data of another kind.
+    pub fn check_unused(&self, kind: &str) -> Result<()> {
+        let given = [(self.delimiter.is_some(), "--delimiter"), (self.no_header, "--no-header")];
+        match given.iter().find(|(is, _)| *is) {
+            Some((_, flag)) => Err(invalid!("{flag} has no effect on {kind}")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -124,11 +146,24 @@ impl OwnTable {
         let layout = Arc::new(Layout::of(&args.data)?);
         let open = || Ok(Box::new(ExampleReader::open(&args.data, layout.clone())) as Box<dyn RowReader>);
         let mut all = OwnTable::load(&args.table, &open)?;
-        if !layout.left_out.is_empty() {
-            let names = layout.left_out.join(", ");
-            all.preface.push_str(&format!("features whose number of values changes are left out: {names}\n"));
-        }
+        all.leaves_out("features whose number of values changes", &layout.left_out);
         Ok(all)
+    }
+
+    /// From Parquet files.
+    #[cfg(feature = "parquet")]
+    pub fn parquet(args: &ParquetArgs) -> Result<OwnTable> {
+        let left_out = ParquetReader::open(&args.data)?.left_out;
+        let open = || Ok(Box::new(ParquetReader::open(&args.data)?) as Box<dyn RowReader>);
+        let mut all = OwnTable::load(&args.table, &open)?;
+        all.leaves_out("columns of lists, maps and structs", &left_out);
+        Ok(all)
+    }
+
+    fn leaves_out(&mut self, what: &str, names: &[String]) {
+        if !names.is_empty() {
+            self.preface.push_str(&format!("{what} are left out: {}\n", names.join(", ")));
+        }
     }
 
     fn load(args: &TableArgs, open: &dyn Fn() -> Result<Box<dyn RowReader>>) -> Result<OwnTable> {
@@ -266,7 +301,7 @@ fn preface(scan: &Scan, schema: &Schema, classes: &[(String, usize)]) -> String 
     rows.extend(schema.columns.iter().take(most).map(|c| scan.shown(c)));
     let all = [Align::Left, Align::Left, Align::Right, Align::Left];
     let lines = table(&rows, &all, 30);
-    let mut text: String = lines.lines().map(|l| l.chars().take(width).collect::<String>() + "\n").collect();
+    let mut text: String = lines.lines().map(|line| output::cut(line, width) + "\n").collect();
     if schema.columns.len() > most {
         text.push_str(&format!(".. and {} more columns\n", schema.columns.len() - most));
     }
@@ -302,6 +337,11 @@ impl Program for OwnTable {
 
     fn preface(&self) -> String {
         self.preface.clone()
+    }
+
+    fn own_settings(&self) -> Vec<(&'static str, String)> {
+        let hidden: Vec<String> = self.schema.hidden.iter().map(usize::to_string).collect();
+        vec![("hidden", hidden.join(","))]
     }
 
     fn defaults(&self) -> Defaults {

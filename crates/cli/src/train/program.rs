@@ -16,6 +16,11 @@ pub trait Program {
 
     fn defaults(&self) -> Defaults;
 
+    /// Settings of its own by which TensorBoard compares runs, beside those that all have.
+    fn own_settings(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Shows some of the data in TensorBoard, when a run starts.
     fn show(&self, _board: &mut Shown<'_>) -> Result<()> {
         Ok(())

@@ -21,10 +21,11 @@ pub struct Args {
     /// A text file; without one, a built-in story is read
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    #[command(flatten)]
-    pub run: RunArgs,
+    // Before `run`, whose last options are under headings of their own.
     #[command(flatten)]
     pub batches: BatchArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 pub struct Ptb {

@@ -6,7 +6,7 @@ use super::session_cluster::{SessionOpener, open_session};
 use crate::auth::Caller;
 use crate::cluster::Membership;
 use crate::master::sessions::MasterSession;
-use crate::wire::config::{ignored, isolates_state, session_options};
+use crate::wire::config::{asks_for_xla, ignored, isolates_state, session_options};
 use std::sync::Arc;
 use thalweg_core::error::{Result, internal};
 use thalweg_proto::{CreateSessionRequest, CreateSessionResponse};
@@ -22,6 +22,9 @@ pub async fn create_session(
     let options = session_options(&master.task.options, &config)?;
     for option in ignored(&config) {
         master.log.warn("option_ignored", &[("option", &option)]);
+    }
+    if master.log.warns() && request.graph_def.as_ref().is_some_and(asks_for_xla) {
+        master.log.warn("option_ignored", &[("option", &"jit_compile")]);
     }
     master.sessions.check_room(&caller)?;
     let worker = &master.worker;

@@ -1,12 +1,16 @@
 //! ConfigProto and RunOptions as session options.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
+use thalweg_proto::attr_value::Value;
 use thalweg_proto::optimizer_options::Level;
 use thalweg_proto::rewriter_config::Toggle;
 use thalweg_proto::run_options::TraceLevel;
-use thalweg_proto::{ConfigProto, GraphOptions, OptimizerOptions, RunOptions as RunOptionsProto};
+use thalweg_proto::{
+    AttrValue, ConfigProto, GraphDef, GraphOptions, OptimizerOptions, RunOptions as RunOptionsProto,
+};
 use thalweg_runtime::{RunOptions, SessionOptions};
 
 /// The options of a session, from those of the task and its ConfigProto.
@@ -44,8 +48,28 @@ pub fn ignored(config: &ConfigProto) -> Vec<&'static str> {
         ("graph_options.enable_bfloat16_sendrecv", graph.is_some_and(|g| g.enable_bfloat16_sendrecv)),
         ("graph_options.optimizer_options.global_jit_level", optimizer.is_some_and(compiles)),
         ("graph_options.place_pruned_graph", graph.is_some_and(|g| g.place_pruned_graph)),
+        ("graph_options.timeline_step", graph.is_some_and(|g| g.timeline_step != 0)),
+        // Threads are the server's: its --threads says how many.
+        ("inter_op_parallelism_threads", config.inter_op_parallelism_threads != 0),
+        ("intra_op_parallelism_threads", config.intra_op_parallelism_threads != 0),
+        ("use_per_session_threads", config.use_per_session_threads),
     ];
     all.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect()
+}
+
+/// Attrs of nodes and functions that ask for XLA: of `jit_compile` and of `jit_scope`.
+const XLA_ATTRS: [&str; 2] = ["_XlaMustCompile", "_XlaCompile"];
+
+/// Whether something in a graph is to be compiled by XLA. It is run as the rest.
+pub fn asks_for_xla(graph: &GraphDef) -> bool {
+    let asks = |attrs: &BTreeMap<String, AttrValue>| {
+        let set =
+            |name: &&str| matches!(attrs.get(*name).and_then(|a| a.value.as_ref()), Some(Value::B(true)));
+        XLA_ATTRS.iter().any(set)
+    };
+    let functions = graph.library.iter().flat_map(|library| &library.function);
+    let mut inside = functions.clone().flat_map(|f| &f.node_def).chain(&graph.node);
+    functions.map(|f| &f.attr).any(asks) || inside.any(|node| asks(&node.attr))
 }
 
 pub fn optimises(graph: &GraphOptions) -> bool {
@@ -74,7 +98,7 @@ fn millis(n: i64) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_proto::{RewriterConfig, ThreadPoolOptionProto};
+    use thalweg_proto::{FunctionDef, FunctionDefLibrary, NodeDef, RewriterConfig, ThreadPoolOptionProto};
 
     fn options(config: ConfigProto) -> Result<SessionOptions> {
         session_options(&SessionOptions::default(), &config)
@@ -126,9 +150,32 @@ mod tests {
             optimizer_options: Some(jit),
             ..Default::default()
         };
-        let config = ConfigProto { graph_options: Some(graph_options), ..Default::default() };
-        assert_eq!(ignored(&config).len(), 3);
+        let config = ConfigProto {
+            graph_options: Some(graph_options),
+            intra_op_parallelism_threads: 2,
+            ..Default::default()
+        };
+        assert_eq!(ignored(&config).len(), 4);
         assert!(ignored(&ConfigProto::default()).is_empty());
+    }
+
+    #[test]
+    fn what_is_to_be_compiled_by_xla_is_noticed() {
+        let set = |on| BTreeMap::from([("_XlaMustCompile".into(), AttrValue { value: Some(Value::B(on)) })]);
+        let node = |attr| NodeDef { attr, ..Default::default() };
+        let function = |attr, node_def| FunctionDef { attr, node_def, ..Default::default() };
+        let library = |f| Some(FunctionDefLibrary { function: vec![f], ..Default::default() });
+        let none = BTreeMap::new();
+        for (library, nodes, asks) in [
+            (None, vec![node(none.clone())], false),
+            (None, vec![node(set(false)), node(none.clone())], false),
+            (None, vec![node(none.clone()), node(set(true))], true),
+            (library(function(set(true), vec![])), vec![], true),
+            (library(function(none.clone(), vec![node(set(true))])), vec![], true),
+            (library(function(none.clone(), vec![node(none)])), vec![], false),
+        ] {
+            assert_eq!(asks_for_xla(&GraphDef { library, node: nodes, ..Default::default() }), asks);
+        }
     }
 
     #[test]

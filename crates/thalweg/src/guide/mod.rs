@@ -11,6 +11,10 @@ pub mod variables {}
 #[cfg(feature = "train")]
 pub mod training {}
 
+#[doc = include_str!("models.md")]
+#[cfg(feature = "train")]
+pub mod models {}
+
 #[doc = include_str!("data.md")]
 #[cfg(feature = "train")]
 pub mod data {}

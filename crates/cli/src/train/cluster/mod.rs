@@ -63,6 +63,7 @@ impl ClusterArgs {
             (self.peer_timeout.is_some(), "--peer-timeout"),
             (self.bind.is_some(), "--bind"),
             (self.report_every.is_some(), "--report-every"),
+            (!self.credentials.is_empty(), "a certificate or token"),
         ];
         given.iter().find(|(is, _)| *is).map(|(_, name)| *name)
     }

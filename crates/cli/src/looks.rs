@@ -1,5 +1,19 @@
 //! What a file looks like that is of none of our formats: by its first bytes, and its extension.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use thalweg_core::error::{Code, Error};
+
+/// Bytes that tell what a file is.
+pub const START: u64 = 300;
+
+const PARQUET: &str = if cfg!(feature = "parquet") {
+    "a Parquet file, which thalweg train parquet reads"
+} else {
+    "a Parquet file; thalweg train parquet reads it where thalweg is built with --features parquet"
+};
+
 /// Formats by the bytes at an offset.
 const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"\x89PNG\r\n\x1a\n", "a PNG image"),
@@ -14,7 +28,7 @@ const MAGIC: &[(usize, &[u8], &str)] = &[
         "an HDF5 file, as Keras wrote its models and weights; export it with model.export(DIR)",
     ),
     (4, b"TFL3", "a TensorFlow Lite model; Thalweg runs SavedModels and GraphDefs"),
-    (0, b"PAR1", "a Parquet file"),
+    (0, b"PAR1", PARQUET),
     (0, b"ARROW1", "an Arrow file"),
     (0, b"\x7fELF", "a program or library"),
     (0, b"%PDF", "a PDF document"),
@@ -44,6 +58,19 @@ pub fn like(start: &[u8], extension: Option<&str>) -> Option<&'static str> {
     }
     let found = MAGIC.iter().find(|(at, bytes, _)| start.get(*at..).is_some_and(|s| s.starts_with(bytes)));
     found.map(|f| f.2).or_else(|| text(start, extension))
+}
+
+/// An error about a file that could not be read as what it should be, with what it looks like instead.
+pub fn hinted(e: Error, path: &Path) -> Error {
+    if e.code() != Code::DataLoss {
+        return e;
+    }
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
+    match read.ok().and_then(|_| like(&start, path.extension().and_then(|e| e.to_str()))) {
+        Some(like) => e.hint(format_args!("it looks like {like}")),
+        None => e,
+    }
 }
 
 fn text(start: &[u8], extension: Option<&str>) -> Option<&'static str> {
