@@ -238,13 +238,24 @@ fn size_class(len: usize) -> usize {
 }
 
 /// A cache of freed blocks, by size: each thread has one for small blocks; large blocks, which are often freed on another thread than
-/// allocated, have a shared one. A large block from the system costs clearing its pages.
+/// allocated, have a shared one. A large block from the system costs clearing its pages. A full cache frees blocks of the size that was
+/// not asked for longest: a program whose sizes change would else fill it once and for all with sizes that it no longer uses.
 struct Cache {
-    classes: Vec<(usize, Vec<NonNull<Header>>)>,
+    classes: Vec<Class>,
     bytes: usize,
     limit: usize,
+    /// Blocks taken and put.
+    uses: u64,
     /// The value of `RELEASES` when it was last cleared.
     released: u32,
+}
+
+/// The cached blocks of one size.
+struct Class {
+    capacity: usize,
+    /// The cache's `uses` when it was last used.
+    used: u64,
+    blocks: Vec<NonNull<Header>>,
 }
 
 // SAFETY: cached blocks are owned by the cache; nobody else refers to them.
@@ -293,20 +304,27 @@ fn cache(capacity: usize, block: NonNull<Header>) -> bool {
 
 impl Cache {
     const fn new(limit: usize) -> Cache {
-        Cache { classes: Vec::new(), bytes: 0, limit, released: 0 }
+        Cache { classes: Vec::new(), bytes: 0, limit, uses: 0, released: 0 }
     }
 
     fn clear(&mut self) {
         self.bytes = 0;
-        for block in self.classes.drain(..).flat_map(|c| c.1) {
+        for block in self.classes.drain(..).flat_map(|c| c.blocks) {
             // SAFETY: cached blocks have no references.
             unsafe { free(block) };
         }
     }
 
+    /// The class of this size, marked as used.
+    fn class(&mut self, capacity: usize) -> Option<&mut Class> {
+        self.uses += 1;
+        let class = self.classes.iter_mut().find(|c| c.capacity == capacity)?;
+        class.used = self.uses;
+        Some(class)
+    }
+
     fn take(&mut self, capacity: usize) -> Option<NonNull<Header>> {
-        let class = self.classes.iter_mut().find(|c| c.0 == capacity)?;
-        let block = class.1.pop()?;
+        let block = self.class(capacity)?.blocks.pop()?;
         self.bytes -= capacity;
         Some(block)
     }
@@ -318,17 +336,53 @@ impl Cache {
             self.clear();
             return false;
         }
+        self.keep(capacity, block)
+    }
+
+    fn keep(&mut self, capacity: usize, block: NonNull<Header>) -> bool {
         // At most a fraction of the memory limit.
-        if self.bytes + capacity > self.limit.min(memory::limits().limit / CACHED_PART) {
+        let limit = self.limit.min(memory::limits().limit / CACHED_PART);
+        if capacity > limit {
             return false;
         }
-        match self.classes.iter().position(|c| c.0 == capacity) {
-            Some(i) => self.classes[i].1.push(block),
-            None if self.classes.len() < CACHE_CLASSES => self.classes.push((capacity, vec![block])),
-            None => return false,
+        while self.bytes + capacity > limit {
+            if !self.evict(capacity) {
+                return false;
+            }
+        }
+        match self.class(capacity) {
+            Some(class) => class.blocks.push(block),
+            None => {
+                self.forget_one();
+                self.classes.push(Class { capacity, used: self.uses, blocks: vec![block] });
+            }
         }
         self.bytes += capacity;
         true
+    }
+
+    /// Frees a block of the least recently used other size; whether there was one.
+    fn evict(&mut self, but: usize) -> bool {
+        let others = self.classes.iter_mut().filter(|c| c.capacity != but && !c.blocks.is_empty());
+        let Some(oldest) = others.min_by_key(|c| c.used) else { return false };
+        let Some(block) = oldest.blocks.pop() else { return false };
+        self.bytes -= oldest.capacity;
+        // SAFETY: cached blocks have no references.
+        unsafe { free(block) };
+        true
+    }
+
+    /// Makes room for another size, if there are many.
+    fn forget_one(&mut self) {
+        if self.classes.len() < CACHE_CLASSES {
+            return;
+        }
+        if let Some(i) = (0..self.classes.len()).min_by_key(|i| self.classes[*i].used) {
+            let oldest = self.classes.swap_remove(i);
+            self.bytes -= oldest.capacity * oldest.blocks.len();
+            // SAFETY: cached blocks have no references.
+            oldest.blocks.into_iter().for_each(|block| unsafe { free(block) });
+        }
     }
 }
 
@@ -359,6 +413,33 @@ mod tests {
     #[test]
     fn a_request_over_the_limit_is_refused_before_allocating() {
         assert_eq!(Buffer::new(usize::MAX).err().unwrap().code(), crate::error::Code::ResourceExhausted);
+    }
+
+    /// A cache that was full of sizes no longer used had no room for those in use: each step of a large op cleared fresh pages.
+    #[test]
+    fn a_full_cache_makes_room_for_the_sizes_in_use() {
+        let block = |capacity| {
+            let buffer = std::mem::ManuallyDrop::new(Buffer::allocate(capacity, capacity, 0).unwrap());
+            buffer.0
+        };
+        let mut cache = Cache::new(10_000);
+        for capacity in [4000, 5000] {
+            assert!(cache.keep(capacity, block(capacity)));
+        }
+        assert!(cache.take(4000).is_some_and(|b| cache.keep(4000, b)));
+        // 5000 was used longest ago.
+        assert!(cache.keep(3000, block(3000)) && cache.bytes == 7000);
+        assert!(cache.take(5000).is_none());
+        let too_large = block(20_000);
+        assert!(!cache.keep(20_000, too_large));
+        // SAFETY: the cache did not take it.
+        unsafe { free(too_large) };
+        for capacity in 1..=2 * CACHE_CLASSES {
+            assert!(cache.keep(capacity, block(capacity)));
+        }
+        assert!(cache.classes.len() == CACHE_CLASSES && cache.take(2 * CACHE_CLASSES).is_some());
+        let held: usize = cache.classes.iter().map(|c| c.capacity * c.blocks.len()).sum();
+        assert_eq!(cache.bytes, held);
     }
 
     #[test]
