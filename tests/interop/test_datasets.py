@@ -122,6 +122,39 @@ def generator(n, finalized=None):
     return DatasetV1Adapter(from_generator_op._GeneratorDataset(np.int64(3), init, step, finalize, tf.TensorSpec([], tf.int64)))
 
 
+def sliding(n, size, shift, stride, drop_remainder=True, source=None):
+    source = numbers(n) if source is None else source
+    return adapted("SlidingWindowDataset", shapes=[[None]], input_dataset=source._variant_tensor, window_size=size, window_shift=shift, window_stride=stride, drop_remainder=drop_remainder)
+
+
+def concrete(f, *specs):
+    return tf.function(f).get_concrete_function(*specs)
+
+
+def index_flat_map(n, index=lambda i: (i // 2, i % 2), rows=lambda x: tf.stack([x * 10, x * 10 + 1])):
+    scalar = tf.TensorSpec([], tf.int64)
+    functions = {"map_func": concrete(rows, scalar), "index_map_func": concrete(index, scalar)}
+    return on_numbers("IndexFlatMapDataset", n, map_func_other_args=[], index_map_func_other_args=[], output_cardinality=2 * n, **functions)
+
+
+def weighted(sizes, weights):
+    datasets = [Dataset.range(100 * i, 100 * i + n)._variant_tensor for i, n in enumerate(sizes)]
+    return adapted("WeightedFlatMapDataset", input_datasets=datasets, weights=[np.float64(w) for w in weights])
+
+
+def fastest_branch(n, *branches):
+    of = lambda f: concrete(lambda d: f(dataset_ops._VariantDataset(d, tf.TensorSpec([], tf.int64)))._variant_tensor, tf.TensorSpec([], tf.variant))  # noqa: E731
+    return on_numbers("ChooseFastestBranchDataset", n, ratio_numerator=2, ratio_denominator=1, other_arguments=[], num_elements_per_branch=2, branches=[of(f) for f in branches], other_arguments_lengths=[0] * len(branches))
+
+
+def first_snapshot(f, n, mode="auto"):
+    return on_numbers("SnapshotDataset", n, path=str(f / "snapshot"), mode=mode)
+
+
+def twice(d):
+    return d.flat_map(lambda x: tf.data.Dataset.from_tensors(x).repeat(2))
+
+
 PIPELINES = {
     "range": lambda f: Dataset.range(2, 20, 5),
     "range down": lambda f: Dataset.range(10, 0, -3),
@@ -241,11 +274,44 @@ PIPELINES = {
     "matching no file": lambda f: matching([str(f / "nothing*")]),
     "generator": lambda f: generator(5),
     "generator repeated": lambda f: generator(2).repeat(2),
+    "sleep": lambda f: on_numbers("SleepDataset", 3, sleep_microseconds=2000),
+    "sleep before now": lambda f: on_numbers("SleepDataset", 3, sleep_microseconds=-1),
+    "thread pool": lambda f: on_numbers("ThreadPoolDataset", 3, thread_pool=tf.raw_ops.ThreadPoolHandle(num_threads=2, display_name="pool")),
+    "latency": lambda f: on_numbers("LatencyStatsDataset", 3, tag="latency"),
+    "bytes produced": lambda f: on_numbers("BytesProducedStatsDataset", 3, tag="bytes"),
+    "stats": lambda f: on_numbers("SetStatsAggregatorDataset", 3, stats_aggregator=tf.raw_ops.StatsAggregatorHandle(), tag="tag", counter_prefix=""),
+    "sliding": lambda f: sliding(7, 3, 2, 1),
+    "sliding far": lambda f: sliding(20, 3, 8, 2, False),
+    "sliding strides": lambda f: sliding(7, 2, 2, 3, False),
+    "sliding wide": lambda f: sliding(7, 14, 1, 1),
+    "sliding nothing": lambda f: sliding(7, 0, 1, 1),
+    "sliding over different shapes": lambda f: sliding(7, 2, 1, 1, source=ragged()),
+    "index flat map": lambda f: index_flat_map(5),
+    "index flat map skipping": lambda f: index_flat_map(5, index=lambda i: (i // 2 * 2, i % 2)),
+    "index flat map of scalars": lambda f: index_flat_map(4, rows=lambda x: x),
+    "index flat map one result": lambda f: index_flat_map(4, index=lambda i: i // 2),
+    "index flat map int32": lambda f: index_flat_map(4, index=lambda i: (tf.cast(i // 2, tf.int32), tf.cast(i % 2, tf.int32))),
+    "weighted": lambda f: weighted([10, 10], [0.1, 0.9]),
+    "weighted of three": lambda f: weighted([10, 10, 5], [0.5, 0.3, 0.2]),
+    "weighted by integers": lambda f: weighted([10, 30, 10, 9], [2, 1, 1, 3]),
+    "weighted nothing": lambda f: weighted([10, 0], [1, 1]),
+    "weighted by zero": lambda f: weighted([10, 4], [0, 1]),
+    "auto shard": lambda f: on_numbers("AutoShardDataset", 10, num_workers=3, index=1),
+    "auto shard data": lambda f: on_numbers("AutoShardDataset", 10, num_workers=3, index=2, auto_shard_policy=2),
+    "auto shard off": lambda f: on_numbers("AutoShardDataset", 4, num_workers=3, index=1, auto_shard_policy=-1),
+    "auto shard files": lambda f: on_numbers("AutoShardDataset", 4, num_workers=3, index=1, auto_shard_policy=1),
+    "auto shard wrong": lambda f: on_numbers("AutoShardDataset", 4, num_workers=3, index=3),
+    "fastest": lambda f: adapted("ChooseFastestDataset", input_datasets=[numbers(12)._variant_tensor, numbers(12).prefetch(1)._variant_tensor], num_experiments=3),
+    "fastest of different": lambda f: adapted("ChooseFastestDataset", input_datasets=[numbers(12)._variant_tensor, numbers(3)._variant_tensor], num_experiments=3),
+    "fastest branch": lambda f: fastest_branch(7, twice, twice),
+    "snapshot": lambda f: first_snapshot(f, 6),
+    "snapshot passed through": lambda f: first_snapshot(f, 6, "passthrough"),
+    "snapshot wrong": lambda f: first_snapshot(f, 6, "both"),
 }
 
 
 # Pipelines with a seed generator.
-STATEFUL = ("random again", "global shuffle", "global shuffle concatenated", "global shuffle again", "global shuffle of parts")
+STATEFUL = ("thread pool", "stats", "random again", "global shuffle", "global shuffle concatenated", "global shuffle again", "global shuffle of parts")
 
 
 def plain(element):
@@ -367,6 +433,43 @@ def test_optionals_cardinality_and_reduction(session):
     assert session.run(tf.data.experimental.cardinality(numbers(7).batch(2))) == 4
     assert session.run(numbers(5).reduce(np.int64(0), lambda s, x: s + x)) == 10
     assert session.run(tf.data.experimental.get_single_element(numbers(5).batch(5))).tolist() == [0, 1, 2, 3, 4]
+
+
+def with_options(dataset, **fields):
+    options = tf.data.Options()
+    for name, value in fields.items():
+        setattr(options, name, value)
+    return dataset.with_options(options)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: numbers(9),
+        lambda: with_options(numbers(9), deterministic=True).batch(4),
+        lambda: with_options(with_options(numbers(9), deterministic=True, experimental_slack=True).map(lambda x: x), deterministic=False),
+        lambda: Dataset.zip((with_options(numbers(4), deterministic=True).batch(2), with_options(numbers(4), deterministic=False).batch(2))),
+        lambda: numbers(9).batch(4).filter(lambda x: True).shuffle(3, seed=1).prefetch(2).repeat(2).take(3).skip(1).cache(),
+        lambda: numbers(9).batch(4).map(lambda x: x),
+        lambda: numbers(9).padded_batch(3, []),
+        lambda: numbers(9).apply(tf1.data.experimental.map_and_batch(lambda x: x, 4)),
+        lambda: Dataset.zip((numbers(9).batch(4), numbers(9).batch(3))),
+        lambda: numbers(9).batch(4).concatenate(numbers(9).batch(4)),
+        lambda: numbers(9).batch(4).batch(2).shard(2, 0),
+        lambda: numbers(9).batch(4).unbatch(),
+    ],
+)
+def test_options_and_sizes_of_batches(session, make):
+    with tf1.Session() as theirs:
+        dataset = make()._variant_tensor
+        asked = [tf.raw_ops.GetOptions(input_dataset=dataset), tf.raw_ops.ComputeBatchSize(input_dataset=dataset)]
+        assert session.run(asked) == theirs.run(asked)
+
+
+def test_the_fingerprint_of_a_dataset(session):
+    datasets = [numbers(4).map(lambda x: x + 1), numbers(4).map(lambda x: x + 1), numbers(4).map(lambda x: x + 2), numbers(5)]
+    a, same, *others = session.run([tf.raw_ops.DatasetFingerprint(input_dataset=d._variant_tensor) for d in datasets])
+    assert a == same and a not in others
 
 
 def counted(dataset):

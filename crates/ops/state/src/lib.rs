@@ -11,6 +11,7 @@ extern crate thalweg_ops_kit;
 mod accumulator;
 mod barrier;
 mod batching;
+mod by_value;
 pub mod lookup;
 mod mutex;
 pub mod queue;
@@ -20,6 +21,7 @@ mod stage;
 mod state;
 mod tensor_array;
 mod tensor_list;
+mod tensor_map;
 mod training;
 mod waiting;
 
@@ -44,5 +46,6 @@ pub static ALL: &[&[&thalweg_core::op::Op]] = &[
     state::OPS,
     tensor_array::OPS,
     tensor_list::OPS,
+    tensor_map::OPS,
     training::OPS,
 ];

@@ -2,7 +2,6 @@
 //!
 //! | rows | ops | instead |
 //! |---|---|---|
-//! | A21 | `ThreadPoolHandle` | threads are a session's option |
 //! | D10 | `StringNGrams` | |
 //! | D14 | parsing of `Example`s | |
 //! | D15 | summary writers as ops | event files are written by `thalweg-train` |
@@ -12,7 +11,6 @@
 use crate::common::registry;
 
 const ABSENT: &[(&str, &[&str])] = &[
-    ("a21", &["ThreadPoolHandle", "ThreadPoolDataset"]),
     ("e11", &["CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveBcastSend"]),
 ];
 

@@ -46,6 +46,7 @@ refused! {
     a19_random_poisson_over_the_limit: "RandomPoissonV2", [v(&[1 << 30]), f(&[4])] => InvalidArgument | ResourceExhausted;
     a19_random_poisson_rate_past_the_type: "RandomPoissonV2", [v(&[3]), x(1e12)], dtype = DataType::Int32 => InvalidArgument;
     a19_stateless_poisson_rate_past_the_type: "StatelessRandomPoisson", [v(&[3]), l(&[1, 2]), x(1e6)], dtype = DataType::Half => InvalidArgument;
+    a21_thread_pool_of_a_negative_size: "ThreadPoolHandle", [], num_threads = -1, display_name = "pool" => InvalidArgument;
     a20_broadcast_huge: "BroadcastTo", [f(&[1]), v(&[1 << 20, 1 << 12])] => ResourceExhausted;
     a20_broadcast_past_64_bits: "BroadcastTo", [f(&[1]), l(&[1 << 40, 1 << 40])] => InvalidArgument;
     reduce_join_of_2_to_the_40_rows_of_nothing_aborted: "ReduceJoin", [nothing(&[1 << 40, 0]), n(1)] => ResourceExhausted;

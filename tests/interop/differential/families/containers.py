@@ -1,7 +1,9 @@
-"""Queues, stacks, tensor arrays, tensor lists: small programs, in order by control dependencies."""
+"""Queues, stacks, tensor arrays, tensor lists, tensor maps: small programs, in order by control dependencies."""
 
 import numpy as np
 import tensorflow as tf
+
+from tensorflow.python.ops import map_ops  # noqa: F401  (registers gradients)
 
 tf1 = tf.compat.v1
 raw = tf.raw_ops
@@ -223,9 +225,43 @@ def tensor_list(g):
     return g.program(build, value, label=way)
 
 
+def tensor_map(g):
+    """A map of several keys, some of them inserted again, and what the op has to do with it."""
+    key_type, dtype, n = g.pick([tf.int32, tf.int64, tf.float32, tf.bool, tf.string]), g.pick(TYPES), g.int(1, 4)
+    shape = (n + 1,) + g.shape(0, 2)
+    # TensorFlow puts keys into errors, as text.
+    keys = g.rng.choice(np.array([b"a", b"b", b"cc"], object), shape) if key_type == tf.string else g.array(key_type, shape, "plain")
+    values, asked = g.array(dtype, (n,) + g.shape(0, 2), "plain"), g.int(0, n)
+    want = key_type if g.coin(0.9) else tf.uint8
+
+    def build(t):
+        key, given = t[0][asked], [t[1][i] for i in range(n)]
+        handle = raw.EmptyTensorMap()
+        for i in range(n):
+            handle = raw.TensorMapInsert(input_handle=handle, key=t[0][i], value=given[i])
+        out = [raw.TensorMapSize(input_handle=handle), raw.TensorMapHasKey(input_handle=handle, key=key)]
+        if g.op == "TensorMapErase":
+            erased = raw.TensorMapErase(input_handle=handle, key=key, value_dtype=dtype)
+            out += [raw.TensorMapSize(input_handle=m) for m in (erased, handle)]
+        elif g.op == "TensorMapStackKeys":
+            stacked = raw.TensorMapStackKeys(input_handle=handle, key_dtype=want)
+            # TensorFlow's order is any.
+            out.append(tf.shape(stacked) if want in (tf.string, tf.bool) else tf.sort(tf.reshape(stacked, [-1])))
+        elif g.op in ("TensorMapLookup", "TensorMapInsert"):
+            found = raw.TensorMapLookup(input_handle=handle, key=key, value_dtype=dtype)
+            out.append(found)
+            if dtype.is_floating:
+                out += [x for x in tf1.gradients(found * found, given) if x is not None]
+        return out
+
+    return g.program(build, keys, values, label=f"{key_type.name} {n}")
+
+
 QUEUE_OPS = "QueueClose QueueDequeue QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueIsClosed QueueSize FIFOQueue PaddingFIFOQueue PriorityQueue RandomShuffleQueue".split()
 GENERATORS = {op + v: queue for op in QUEUE_OPS for v in ("", "V2")}
 GENERATORS |= {op + v: stack for op in ("Stack", "StackPush", "StackPop", "StackClose") for v in ("", "V2")}
 GENERATORS |= {f"TensorArray{what}": tensor_array for what in "V3 CloseV3 ConcatV3 GatherV3 GradV3 GradWithShape ReadV3 ScatterV3 SizeV3 SplitV3 WriteV3".split()}
 GENERATORS |= {f"TensorList{what}": tensor_list for what in "Concat ConcatLists ConcatV2 ElementShape FromTensor Gather GetItem Length PopBack PushBack PushBackBatch Reserve Resize Scatter ScatterIntoExistingList ScatterV2 SetItem Split Stack".split()}
 GENERATORS |= {"EmptyTensorList": tensor_list}
+GENERATORS |= {f"TensorMap{what}": tensor_map for what in "Erase HasKey Insert Lookup Size StackKeys".split()}
+GENERATORS |= {"EmptyTensorMap": tensor_map}

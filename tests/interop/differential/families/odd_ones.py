@@ -4,6 +4,7 @@ import os
 import pathlib
 import tempfile
 
+import numpy as np
 import tensorflow as tf
 
 from .indexing import reference_slice, strided
@@ -85,7 +86,17 @@ def slice_assign(g):
     return on_variable(g, g.array(dtype, shape, "plain"), update, [*parts, value])
 
 
+def watched(g):
+    """What TensorFlow's debugger puts beside a tensor, without a debugger."""
+    attrs = {} if g.op == "DebugIdentityV2" else {"tensor_name": g.pick(["a:0", "a/b:1", "a", "", "a:0:b"])}
+    if g.op == "DebugNumericSummary":
+        attrs |= {"lower_bound": g.pick([-np.inf, -2.0]), "upper_bound": g.pick([np.inf, 3.0])}
+    shape = g.shape(0, 3)
+    return g.case(g.array(g.t(), shape, "plain" if g.coin() or not g.t().is_floating else "special"), judge="close", **attrs)
+
+
 GENERATORS = {op: copy for op in ("Copy", "CopyHost", "GuaranteeConst")} | {op: inplace for op in ("InplaceUpdate", "InplaceAdd", "InplaceSub")}
 GENERATORS |= {"DeviceIndex": device_index, "FakeParam": fake, "ImmutableConst": immutable, "ParallelConcat": parallel_concat}
 GENERATORS |= {"RefSelect": ref_select}
 GENERATORS |= {op: slice_assign for op in ("StridedSliceAssign", "ResourceStridedSliceAssign")}
+GENERATORS |= {op: watched for op in "DebugIdentity DebugIdentityV2 DebugIdentityV3 DebugNanCount DebugNumericSummary".split()}

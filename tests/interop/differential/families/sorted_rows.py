@@ -10,6 +10,13 @@ def bound(g):
     return g.case(ordered, g.array(g.t(), (rows, g.int(0, 4)), "plain"), out_type=g.t("out_type"))
 
 
+def nearest(g):
+    # Whole numbers: TensorFlow multiplies the squares out.
+    size = g.int(1, 4)
+    points, centers = (g.of(g.ints(-9, 9, (g.int(1, n), size)), tf.float32) for n in (5, 9))
+    return g.case(points, centers, g.of(g.int(0, 10), tf.int64))
+
+
 def approx_top_k(g):
     g.restrict(T=lambda t: t in (tf.float32, tf.float16, tf.bfloat16))
     shape = g.shape(1, 3)
@@ -29,4 +36,4 @@ def fingerprint(g):
     return g.case(g.array(g.t(), shape, "plain"), np.array(b"farmhash64", object))
 
 
-GENERATORS = {"LowerBound": bound, "UpperBound": bound, "ApproxTopK": approx_top_k, "IsotonicRegression": isotonic, "ToBool": to_bool, "Fingerprint": fingerprint}
+GENERATORS = {"LowerBound": bound, "UpperBound": bound, "ApproxTopK": approx_top_k, "IsotonicRegression": isotonic, "ToBool": to_bool, "NearestNeighbors": nearest, "Fingerprint": fingerprint}

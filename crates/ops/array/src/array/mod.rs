@@ -66,6 +66,7 @@ static OTHERS: &[&Op] = &[
     &split::SPLIT_V,
     &squeeze::SQUEEZE,
     &tile::TILE,
+    &tile::TILE_GRAD,
     &transpose::CONJUGATE_TRANSPOSE,
     &transpose::TRANSPOSE,
     &unpack::UNPACK,

@@ -1,11 +1,12 @@
-//! `QuantizedConcat` and `QuantizedReshape`: as `Concat` and `Reshape`, with the ranges that the integers stand for.
+//! `QuantizedConcat`, `QuantizedConcatV2` and `QuantizedReshape`: as `Concat` and `Reshape`, with the ranges that the integers stand for.
 
 use super::{concat, reshape};
 use crate::axis::single_int;
 use crate::levels::{Levels, bound, bounds, integers, limits, quantised};
 use crate::prelude::*;
+use std::ops::Range;
 
-pub static OPS: &[&Op] = &[&QUANTIZED_CONCAT, &QUANTIZED_RESHAPE];
+pub static OPS: &[&Op] = &[&QUANTIZED_CONCAT, &QUANTIZED_CONCAT_V2, &QUANTIZED_RESHAPE];
 
 static QUANTIZED_CONCAT: Op = Op {
     name: "QuantizedConcat",
@@ -35,6 +36,35 @@ static QUANTIZED_CONCAT: Op = Op {
     },
     host_inputs: &["concat_dim"],
     ..Op::PURE
+};
+
+static QUANTIZED_CONCAT_V2: Op = Op {
+    name: "QuantizedConcatV2",
+    doc: "QuantizedConcat, with the dimension after the values.",
+    inputs: &["values: N * T", "axis: Tidx", "input_mins: N * float", "input_maxes: N * float"],
+    attrs: concat::CONCAT_V2.attrs,
+    shape: |c| {
+        let values = c.args.first().cloned().unwrap_or(0..0);
+        let axis = values.end;
+        (axis + 1..c.inputs.len()).try_for_each(|i| c.scalar(i))?;
+        let shapes = concat::shape(c, values, axis)?;
+        Ok(shapes.into_iter().chain([PartialShape::scalar(), PartialShape::scalar()]).collect())
+    },
+    kernels: &[
+        cpu_row!([("T", DataType::Quint8)], Make::Plain(run_concat_v2)),
+        cpu_row!([("T", DataType::Qint32)], Make::Plain(run_concat_v2)),
+    ],
+    cases: |r| {
+        let cases = (QUANTIZED_CONCAT.cases)(r).into_iter();
+        cases
+            .map(|mut case| {
+                case.inputs[..3].rotate_left(1);
+                case
+            })
+            .collect()
+    },
+    host_inputs: &["axis"],
+    ..QUANTIZED_CONCAT
 };
 
 static QUANTIZED_RESHAPE: Op = Op {
@@ -67,8 +97,20 @@ static QUANTIZED_RESHAPE: Op = Op {
 };
 
 fn run_concat(c: &mut OpCall<'_>) -> Result<()> {
-    let (values, mins, maxes) = (c.arg(1), c.arg(2), c.arg(3));
-    let (dtype, dim) = (c.output_type(0)?, single_int(c, 0)?);
+    let values = c.arg(1);
+    concatenated(c, values, 0)
+}
+
+fn run_concat_v2(c: &mut OpCall<'_>) -> Result<()> {
+    let values = c.arg(0);
+    let axis = values.end;
+    concatenated(c, values, axis)
+}
+
+/// `axis`: the input that says along which dimension.
+fn concatenated(c: &mut OpCall<'_>, values: Range<usize>, axis: usize) -> Result<()> {
+    let (mins, maxes) = (c.arg(2), c.arg(3));
+    let (dtype, dim) = (c.output_type(0)?, single_int(c, axis)?);
     if dim < 0 {
         return Err(invalid!("ConcatOp : Expected concatenating dimensions of at least 0, but got {dim}"));
     }
@@ -100,7 +142,7 @@ fn run_concat(c: &mut OpCall<'_>) -> Result<()> {
         };
         c.inputs[i] = Input::Owned(moved);
     }
-    concat::concat(c, values, 0)?;
+    concat::concat(c, values, axis)?;
     c.set(1, Tensor::scalar(all.0));
     c.set(2, Tensor::scalar(all.1));
     Ok(())

@@ -1,4 +1,4 @@
-//! `Tile`: a tensor repeated along its dimensions.
+//! `Tile`: a tensor repeated along its dimensions; `TileGrad`: the sums of the copies.
 
 use crate::moving::Block;
 use crate::prelude::*;
@@ -21,6 +21,34 @@ pub static TILE: Op = Op {
     },
     host_inputs: &["multiples"],
     identity_if_same_shape: true,
+    ..Op::PURE
+};
+
+pub static TILE_GRAD: Op = Op {
+    name: "TileGrad",
+    doc: "The sum of the `multiples[i]` parts of the input along each dimension i.",
+    inputs: &["input: T", "multiples: int32"],
+    outputs: &["output: T"],
+    attrs: &["T: type"],
+    shape: |c| {
+        let (x, multiples) = (c.input(0), c.as_shape(1)?);
+        let part = |(i, d): (usize, &i64)| match multiples.dim(i) {
+            m @ 1.. if *d >= 0 => d / m,
+            _ => -1,
+        };
+        let parts = x.dims().map(|dims| dims.iter().enumerate().map(part).collect());
+        Ok(vec![parts.unwrap_or_else(PartialShape::unknown)])
+    },
+    grad: Missing,
+    kernels: cpu!(parts_summed: T in f32, f64, f16, bf16, Complex32, ComplexDouble, u8, i8, i16, i32, i64),
+    cases: |r| {
+        vec![
+            Case::new(vec![r.tensor(&[4, 3]), int_vector(&[2, 1])]),
+            Case::new(vec![r.tensor(&[2, 4, 6]), int_vector(&[1, 4, 2])]),
+            Case::new(vec![r.tensor(&[0, 2]), int_vector(&[3, 2])]),
+        ]
+    },
+    host_inputs: &["multiples"],
     ..Op::PURE
 };
 
@@ -76,6 +104,35 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         block = block.dim(multiples[i] as usize, 0, (n * to) as isize).dim(n, *from as isize, to as isize);
     }
     block.copy(c.par(), x, &mut out)?;
+    c.set(0, out);
+    Ok(())
+}
+
+fn parts_summed<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    let (multiples, x) = (c.int_vector(1)?, c.slice::<T>(0)?);
+    let dims = c.shape(0)?.dims();
+    let part = |(d, m): (&usize, &i64)| match usize::try_from(*m) {
+        Ok(m @ 1..) if d % m == 0 => Ok(d / m),
+        _ => Err(invalid!("a dimension of {d} has no {m} parts")),
+    };
+    if multiples.len() != dims.len() {
+        return Err(invalid!("{} multiples for a tensor of rank {}", multiples.len(), dims.len()));
+    }
+    let parts = dims.iter().zip(&multiples).map(part).collect::<Result<Vec<usize>>>()?;
+    let mut out = Tensor::zeros(T::DTYPE, Shape::new(&parts)?)?;
+    let (sums, strides) = (out.as_mut_slice::<T>()?, Shape::new(&parts)?.strides());
+    let mut at = vec![0usize; dims.len()];
+    for v in x {
+        let to: usize = at.iter().zip(&parts).zip(strides.iter()).map(|((i, n), s)| i % n * s).sum();
+        sums[to] = sums[to].add(*v);
+        for (i, n) in at.iter_mut().zip(dims).rev() {
+            *i += 1;
+            if *i < *n {
+                break;
+            }
+            *i = 0;
+        }
+    }
     c.set(0, out);
     Ok(())
 }

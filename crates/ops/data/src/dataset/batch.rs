@@ -141,7 +141,7 @@ impl<F> Batches<F> {
 }
 
 /// Stacks the rows of each component.
-fn stacked(batch: Vec<Tuple>) -> Result<Tuple> {
+pub fn stacked(batch: Vec<Tuple>) -> Result<Tuple> {
     let components = batch.first().map_or(0, Vec::len);
     (0..components).map(|i| component(&batch, i)).collect()
 }

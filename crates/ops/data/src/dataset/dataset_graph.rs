@@ -1,4 +1,4 @@
-//! `DatasetToGraph`, `DatasetToGraphV2`, `DatasetFromGraph`: a dataset as the graph of the nodes that made it, and back.
+//! `DatasetToGraph`, `DatasetToGraphV2`, `DatasetFromGraph`, `DatasetFingerprint`: a dataset as the graph of the nodes that made it, and back.
 
 use super::sequence::{DatasetRef, Maker, dataset_of, input};
 use crate::prelude::*;
@@ -38,6 +38,15 @@ pub static DATASET_FROM_GRAPH: Op = Op {
     ..DATASET_TO_GRAPH
 };
 
+pub static DATASET_FINGERPRINT: Op = Op {
+    name: "DatasetFingerprint",
+    doc: "A number that tells a dataset from others, and is the same for the same dataset. It is not TensorFlow's.",
+    outputs: &["fingerprint: uint64"],
+    attrs: &[],
+    kernels: cpu!(dataset_fingerprint),
+    ..DATASET_TO_GRAPH
+};
+
 /// `POLICY_FAIL` of TensorFlow's `ExternalStatePolicy`: state outside of the dataset is an error.
 const FAIL: i64 = 2;
 
@@ -47,6 +56,12 @@ fn to_graph(c: &mut OpCall<'_>) -> Result<()> {
 
 fn to_graph_v2(c: &mut OpCall<'_>) -> Result<()> {
     serialize(c, c.attrs().int("external_state_policy")? != FAIL)
+}
+
+fn dataset_fingerprint(c: &mut OpCall<'_>) -> Result<()> {
+    let number = fingerprint(&input(c, 0)?, c.step)?;
+    c.set(0, Tensor::scalar(number));
+    Ok(())
 }
 
 fn serialize(c: &mut OpCall<'_>, allow_stateful: bool) -> Result<()> {
@@ -83,6 +98,13 @@ pub fn graph_of(dataset: &DatasetRef, step: &Arc<StepContext>, names: Names) -> 
     }
 }
 
+/// A number that is the same for the same dataset, of its graph. Names that a program gives its functions do not count.
+pub fn fingerprint(dataset: &DatasetRef, step: &Arc<StepContext>) -> Result<u64> {
+    let graph = graph_of(dataset, step, Names::Canonical)?.graph_def;
+    // FNV-1a.
+    Ok(graph.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)))
+}
+
 /// The nodes of a graph. A dataset that several others have as input is one node.
 #[derive(Default)]
 struct Graph {
@@ -91,22 +113,18 @@ struct Graph {
     names: HashMap<usize, (String, DatasetRef)>,
 }
 
-fn address(dataset: &DatasetRef) -> usize {
-    Arc::as_ptr(dataset).addr()
-}
-
 impl Graph {
     /// Adds a dataset, after its inputs; its name.
     fn add(&mut self, root: &DatasetRef) -> Result<String> {
         let mut rest = vec![(root.clone(), false)];
         while let Some((dataset, inputs_done)) = rest.pop() {
-            if self.names.contains_key(&address(&dataset)) {
+            if self.names.contains_key(&dataset.address()) {
                 continue;
             }
             let maker = dataset.maker()?;
             if inputs_done {
                 let name = self.add_made(&maker)?;
-                self.names.insert(address(&dataset), (name, dataset));
+                self.names.insert(dataset.address(), (name, dataset));
                 continue;
             }
             reserve::push(&mut rest, (dataset, true))?;
@@ -114,7 +132,8 @@ impl Graph {
                 reserve::push(&mut rest, (input, false))?;
             }
         }
-        let (name, _) = self.names.get(&address(root)).ok_or_else(|| internal("a dataset without a node"))?;
+        let (name, _) =
+            self.names.get(&root.address()).ok_or_else(|| internal("a dataset without a node"))?;
         Ok(name.clone())
     }
 
@@ -122,7 +141,7 @@ impl Graph {
         let mut inputs = reserve::with_capacity(maker.inputs.len())?;
         for t in &maker.inputs {
             let known =
-                dataset_in(t).and_then(|d| self.names.get(&address(&d)).map(|(name, _)| name.clone()));
+                dataset_in(t).and_then(|d| self.names.get(&d.address()).map(|(name, _)| name.clone()));
             inputs.push(match known {
                 Some(name) => name,
                 None => {

@@ -1,8 +1,8 @@
 //! `Function`: what map, filter and similar datasets apply to elements.
 
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::{Call, Context};
-use super::sequence::{DatasetRef, Iter, Tuple, dataset_of};
+use super::sequence::{DatasetRef, Iter, Next, Tuple, dataset_of, later};
 use crate::prelude::*;
 use thalweg_core::step::FunctionRunner;
 
@@ -18,9 +18,14 @@ pub struct Function {
 impl Function {
     /// The function in attr `name`, with the inputs of argument `other` as captures.
     pub fn of(c: &OpCall<'_>, name: &str, other: usize) -> Result<Function> {
-        let func = c.attrs().func(name)?.clone();
         let captured = c.arg(other).map(|i| c.input(i).cloned()).collect::<Result<_>>()?;
-        Ok(Function { func, captured: Arc::new(captured), library: c.step.functions.clone() })
+        Ok(Function::in_library(c, c.attrs().func(name)?, captured))
+    }
+
+    /// A function of the library of a node.
+    pub fn in_library(c: &OpCall<'_>, func: &Func, captured: Vec<Tensor>) -> Function {
+        let library = c.step.functions.clone();
+        Function { func: func.clone(), captured: Arc::new(captured), library }
     }
 
     pub fn new(func: Func, captured: Vec<Tensor>) -> Function {
@@ -95,5 +100,43 @@ impl Opened {
         }
         s.leave(outside);
         Ok(())
+    }
+}
+
+/// The elements of the dataset that a function makes of another one. The function is called for the first element.
+pub struct Transformed {
+    open: Option<Box<dyn Iter>>,
+    f: Function,
+    source: Tensor,
+    /// The context of the iterator, at this depth.
+    inner: Context,
+}
+
+impl Transformed {
+    pub fn new(f: &Function, source: Tensor, c: &Context) -> Transformed {
+        Transformed { open: None, f: f.clone(), source, inner: c.without_cancellation() }
+    }
+
+    async fn open(&mut self, c: &Context) -> Result<&mut Box<dyn Iter>> {
+        Ok(match &mut self.open {
+            Some(open) => open,
+            none => {
+                let results = self.f.call(c, vec![self.source.clone()]).await?;
+                none.insert(Function::dataset(&results)?.iterator(&self.inner)?)
+            }
+        })
+    }
+}
+
+impl Iter for Transformed {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move { self.open(c).await?.next(c).await })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            let iterator = self.open(c).await?;
+            s.input("input", iterator, c).await
+        })
     }
 }

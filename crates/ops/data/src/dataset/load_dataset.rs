@@ -1,13 +1,12 @@
 //! `LoadDataset`: the elements that `SaveDataset` has saved. A function arranges the datasets of the shards.
 
-use super::checkpoint::{Checkpoint, Work, done, work};
+use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
 use super::files::{path_of, text};
-use super::function::Function;
+use super::function::{Function, Transformed};
 use super::list;
 use super::sequence::{
-    Dataset, DatasetRef, Element, Iter, Next, SOURCE, Tuple, TypedDataset, UNKNOWN, emit, later, ready,
-    tensor_of,
+    Dataset, DatasetRef, Element, Iter, Next, SOURCE, Tuple, TypedDataset, UNKNOWN, emit, ready, tensor_of,
 };
 use super::snapshot_files::{Metadata, file};
 use crate::files;
@@ -59,12 +58,7 @@ pub struct Load {
 
 impl Dataset for Load {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
-        Ok(Box::new(LoadIter {
-            reading: Reading::Closed,
-            source: self.source()?,
-            reader: self.reader.clone(),
-            inner: c.without_cancellation(),
-        }))
+        Ok(Box::new(Transformed::new(&self.reader, self.source()?, c)))
     }
     fn cardinality(&self) -> i64 {
         self.elements
@@ -85,42 +79,20 @@ impl Load {
     }
 }
 
-enum Reading {
-    Closed,
-    Open(Box<dyn Iter>),
+/// As `Load`, of elements that were saved without a function: they are in one shard.
+pub struct LoadOnly {
+    pub access: Arc<Access>,
+    /// The directory of all, in place of the shard's.
+    pub shard: Shard,
 }
 
-struct LoadIter {
-    reading: Reading,
-    source: Tensor,
-    reader: Function,
-    /// The context of the reader's iterator, at this depth.
-    inner: Context,
-}
-
-impl LoadIter {
-    async fn open(&mut self, c: &Context) -> Result<&mut Box<dyn Iter>> {
-        if matches!(self.reading, Reading::Closed) {
-            let results = self.reader.call(c, vec![self.source.clone()]).await?;
-            self.reading = Reading::Open(Function::dataset(&results)?.iterator(&self.inner)?);
+impl Dataset for LoadOnly {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        let metadata = Metadata::read(&self.access, &self.shard.directory)?;
+        match metadata.shards(&self.access, &self.shard.directory)?.into_iter().next() {
+            Some(directory) => Shard { directory, ..self.shard.clone() }.iterator(c),
+            None => list::List::of(Vec::new()).iterator(c),
         }
-        match &mut self.reading {
-            Reading::Open(iterator) => Ok(iterator),
-            Reading::Closed => Err(internal("a saved dataset was not opened")),
-        }
-    }
-}
-
-impl Iter for LoadIter {
-    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
-        later(async move { self.open(c).await?.next(c).await })
-    }
-
-    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
-        work(async move {
-            let iterator = self.open(c).await?;
-            s.input("input", iterator, c).await
-        })
     }
 }
 

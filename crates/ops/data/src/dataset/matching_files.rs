@@ -18,6 +18,9 @@ pub static MATCHING_FILES_DATASET: Op = Op {
     ..SOURCE
 };
 
+pub static EXPERIMENTAL_MATCHING_FILES_DATASET: Op =
+    Op { name: "ExperimentalMatchingFilesDataset", ..MATCHING_FILES_DATASET };
+
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let patterns = c.input(0)?;
     if patterns.rank() > 1 {

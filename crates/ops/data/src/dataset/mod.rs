@@ -6,8 +6,10 @@
 mod anonymous;
 mod assert_cardinality;
 mod batch;
+mod batch_size;
 mod cache;
 mod checkpoint;
+mod choose_fastest;
 mod compress_element;
 mod concatenate;
 mod context;
@@ -27,6 +29,7 @@ mod get_next;
 mod global_shuffle;
 mod group_by;
 mod host;
+mod index_flat_map;
 mod initialize_table;
 mod interleave;
 mod iterator;
@@ -40,6 +43,7 @@ mod map_defun;
 mod matching_files;
 mod one_shot_iterator;
 mod optional;
+mod options;
 mod padded_batch;
 mod parse_example;
 mod pass_through;
@@ -57,17 +61,21 @@ mod sequence;
 mod shard;
 mod shuffle;
 mod skip;
+mod sleep;
 mod snapshot;
 mod snapshot_files;
 mod sparse_tensor_slice;
+mod stats;
 mod string_handle;
 mod take;
 mod task;
 mod tensors;
 mod text_line;
 mod tf_record;
+mod thread_pool;
 mod unbatch;
 mod unique;
+mod weighted_flat_map;
 mod window;
 mod zip;
 
@@ -203,6 +211,39 @@ pub static OPS: &[&Op] = &[
     &pass_through::UNWRAP_DATASET_VARIANT,
     &seed_generator::ANONYMOUS_RANDOM_SEED_GENERATOR,
     &seed_generator::DELETE_RANDOM_SEED_GENERATOR,
+    &pass_through::EXPERIMENTAL_NON_SERIALIZABLE_DATASET,
+    &pass_through::EXPERIMENTAL_MAX_INTRA_OP_PARALLELISM_DATASET,
+    &pass_through::EXPERIMENTAL_PRIVATE_THREAD_POOL_DATASET,
+    &matching_files::EXPERIMENTAL_MATCHING_FILES_DATASET,
+    &string_handle::EXPERIMENTAL_ITERATOR_GET_DEVICE,
+    &options::GET_OPTIONS,
+    &batch_size::COMPUTE_BATCH_SIZE,
+    &sleep::SLEEP_DATASET,
+    &sleep::EXPERIMENTAL_SLEEP_DATASET,
+    &thread_pool::THREAD_POOL_HANDLE,
+    &thread_pool::EXPERIMENTAL_THREAD_POOL_HANDLE,
+    &thread_pool::THREAD_POOL_DATASET,
+    &thread_pool::EXPERIMENTAL_THREAD_POOL_DATASET,
+    &window::SLIDING_WINDOW_DATASET,
+    &window::EXPERIMENTAL_SLIDING_WINDOW_DATASET,
+    &index_flat_map::INDEX_FLAT_MAP_DATASET,
+    &weighted_flat_map::WEIGHTED_FLAT_MAP_DATASET,
+    &shard::AUTO_SHARD_DATASET,
+    &shard::EXPERIMENTAL_AUTO_SHARD_DATASET,
+    &choose_fastest::CHOOSE_FASTEST_DATASET,
+    &choose_fastest::EXPERIMENTAL_CHOOSE_FASTEST_DATASET,
+    &choose_fastest::CHOOSE_FASTEST_BRANCH_DATASET,
+    &snapshot::SNAPSHOT_DATASET,
+    &dataset_graph::DATASET_FINGERPRINT,
+    &stats::LATENCY_STATS_DATASET,
+    &stats::EXPERIMENTAL_LATENCY_STATS_DATASET,
+    &stats::BYTES_PRODUCED_STATS_DATASET,
+    &stats::EXPERIMENTAL_BYTES_PRODUCED_STATS_DATASET,
+    &stats::SET_STATS_AGGREGATOR_DATASET,
+    &stats::EXPERIMENTAL_SET_STATS_AGGREGATOR_DATASET,
+    &stats::STATS_AGGREGATOR_HANDLE,
+    &stats::STATS_AGGREGATOR_HANDLE_V2,
+    &stats::EXPERIMENTAL_STATS_AGGREGATOR_HANDLE,
     &iterator_v2::ITERATOR_V2,
     &iterator_v2::ITERATOR,
     &iterator_v2::ANONYMOUS_ITERATOR,

@@ -1,6 +1,7 @@
 //! `OptionsDataset`, `ModelDataset` and others: hints and marks, which do not change the elements.
 
 use super::context::Context;
+use super::options::Options;
 use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, tensor_of};
 use crate::prelude::*;
 
@@ -14,7 +15,7 @@ pub static OPTIONS_DATASET: Op = Op {
         "output_shapes: list(shape) >= 1",
         "metadata: string = ''",
     ],
-    kernels: cpu!(run),
+    kernels: cpu!(with_options),
     ..DATASET
 };
 
@@ -28,6 +29,7 @@ pub static MODEL_DATASET: Op = Op {
         "output_types: list(type) >= 1",
         "output_shapes: list(shape) >= 1",
     ],
+    kernels: cpu!(run),
     ..OPTIONS_DATASET
 };
 
@@ -39,6 +41,7 @@ pub static FINALIZE_DATASET: Op = Op {
         "output_types: list(type) >= 1",
         "output_shapes: list(shape) >= 1",
     ],
+    kernels: cpu!(run),
     ..OPTIONS_DATASET
 };
 
@@ -47,6 +50,7 @@ pub static REWRITE_DATASET: Op = Op {
     doc: "`input_dataset`; the rewrite named changes how it runs but not its elements.",
     inputs: &["input_dataset: variant", "rewrite_name: string"],
     attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+    kernels: cpu!(run),
     ..OPTIONS_DATASET
 };
 
@@ -58,8 +62,12 @@ pub static NON_SERIALIZABLE_DATASET: Op = Op {
     doc: "`input_dataset`.",
     inputs: &["input_dataset: variant"],
     attrs: TYPES,
+    kernels: cpu!(run),
     ..OPTIONS_DATASET
 };
+
+pub static EXPERIMENTAL_NON_SERIALIZABLE_DATASET: Op =
+    Op { name: "ExperimentalNonSerializableDataset", ..NON_SERIALIZABLE_DATASET };
 
 pub static OPTIMIZE_DATASET: Op = Op {
     name: "OptimizeDataset",
@@ -70,6 +78,7 @@ pub static OPTIMIZE_DATASET: Op = Op {
         "output_shapes: list(shape) >= 1",
         "optimization_configs: list(string) = []",
     ],
+    kernels: cpu!(run),
     ..OPTIONS_DATASET
 };
 
@@ -92,6 +101,9 @@ pub static MAX_INTRA_OP_PARALLELISM_DATASET: Op = Op {
     ..NON_SERIALIZABLE_DATASET
 };
 
+pub static EXPERIMENTAL_MAX_INTRA_OP_PARALLELISM_DATASET: Op =
+    Op { name: "ExperimentalMaxIntraOpParallelismDataset", ..MAX_INTRA_OP_PARALLELISM_DATASET };
+
 pub static PRIVATE_THREAD_POOL_DATASET: Op = Op {
     name: "PrivateThreadPoolDataset",
     doc: "`input_dataset`, which runs on the pool of the device.",
@@ -99,6 +111,9 @@ pub static PRIVATE_THREAD_POOL_DATASET: Op = Op {
     kernels: cpu!(threads),
     ..NON_SERIALIZABLE_DATASET
 };
+
+pub static EXPERIMENTAL_PRIVATE_THREAD_POOL_DATASET: Op =
+    Op { name: "ExperimentalPrivateThreadPoolDataset", ..PRIVATE_THREAD_POOL_DATASET };
 
 pub static ASSERT_NEXT_DATASET: Op = Op {
     name: "AssertNextDataset",
@@ -135,7 +150,13 @@ fn handle(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-fn run(c: &mut OpCall<'_>) -> Result<()> {
+fn with_options(c: &mut OpCall<'_>) -> Result<()> {
+    Options::default().add(c.attrs().bytes("serialized_options")?)?;
+    run(c)
+}
+
+/// The dataset in input 0.
+pub fn run(c: &mut OpCall<'_>) -> Result<()> {
     let same = input(c, 0)?;
     emit(c, &[&same], Same(same.clone()))
 }
@@ -156,7 +177,7 @@ fn not_negative(c: &mut OpCall<'_>, name: &str) -> Result<()> {
 }
 
 /// Another dataset.
-struct Same(DatasetRef);
+pub struct Same(pub DatasetRef);
 
 impl Dataset for Same {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {

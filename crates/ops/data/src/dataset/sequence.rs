@@ -8,6 +8,7 @@ use super::context::Context;
 use super::{list, load_dataset};
 use crate::prelude::*;
 use std::any::Any;
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{self, Poll};
@@ -174,14 +175,41 @@ impl TypedDataset {
 
     /// As `cardinality`, after counting what can be counted, in the inputs too.
     pub async fn counted(self: &Arc<Self>, c: &Context) -> Result<i64> {
-        let mut rest = vec![self.clone()];
-        while let Some(dataset) = rest.pop() {
+        for dataset in self.family()? {
+            c.check()?;
             if let Some(work) = dataset.dataset.count(c) {
                 work.await?;
             }
-            reserve::extend(&mut rest, &dataset.inputs)?;
         }
         Ok(self.cardinality())
+    }
+
+    /// This dataset and all that it is made of, each once, however many others have it as input. The last input of each comes before
+    /// the others.
+    pub fn family(self: &Arc<Self>) -> Result<Vec<DatasetRef>> {
+        let (mut seen, mut all, mut rest) = (HashSet::new(), Vec::new(), vec![self.clone()]);
+        while let Some(dataset) = rest.pop() {
+            reserve::room(&mut seen, 1)?;
+            if seen.insert(dataset.address()) {
+                reserve::extend(&mut rest, &dataset.inputs)?;
+                reserve::push(&mut all, dataset)?;
+            }
+        }
+        Ok(all)
+    }
+
+    /// What tells it from other datasets, as long as it lives.
+    pub fn address(self: &Arc<Self>) -> usize {
+        Arc::as_ptr(self).addr()
+    }
+
+    /// The node that made it, unless it was made without one.
+    pub fn node(&self) -> Option<&Maker> {
+        self.maker.as_ref()
+    }
+
+    pub fn inputs(&self) -> &[DatasetRef] {
+        &self.inputs
     }
 
     pub fn random_access(&self) -> Result<()> {

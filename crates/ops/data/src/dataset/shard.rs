@@ -1,7 +1,8 @@
-//! `ShardDataset`: every n-th element.
+//! `ShardDataset`: every n-th element; `AutoShardDataset`: for several workers.
 
 use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
+use super::pass_through;
 use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
 use crate::prelude::*;
 
@@ -18,6 +19,58 @@ pub static SHARD_DATASET: Op = Op {
     kernels: cpu!(run),
     ..DATASET
 };
+
+pub static AUTO_SHARD_DATASET: Op = Op {
+    name: "AutoShardDataset",
+    doc: "The elements of `input_dataset` that worker `index` has: every n-th one. Files are not distributed.",
+    inputs: &["input_dataset: variant", "num_workers: int64", "index: int64"],
+    attrs: &[
+        "auto_shard_policy: int = 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "num_replicas: int = 0",
+    ],
+    kernels: cpu!(auto_shard),
+    ..DATASET
+};
+
+pub static EXPERIMENTAL_AUTO_SHARD_DATASET: Op = Op {
+    name: "ExperimentalAutoShardDataset",
+    attrs: &[
+        "auto_shard_policy: int = 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+    ],
+    ..AUTO_SHARD_DATASET
+};
+
+/// The policies of `AutoShardPolicy`. `HINT` is for datasets that say where they are to be sharded, which none does here.
+const OFF: i64 = -1;
+const AUTO: i64 = 0;
+const FILE: i64 = 1;
+const DATA: i64 = 2;
+const HINT: i64 = 3;
+
+fn auto_shard(c: &mut OpCall<'_>) -> Result<()> {
+    let (input, workers, index) = (input(c, 0)?, c.scalar::<i64>(1)?, c.scalar::<i64>(2)?);
+    if workers <= 0 {
+        return Err(invalid!("num_workers must be greater than zero."));
+    }
+    if !(0..workers).contains(&index) {
+        return Err(invalid!("index must be between 0 and {}", workers - 1));
+    }
+    match c.attrs().int("auto_shard_policy")? {
+        AUTO | DATA => {
+            let shard = Shard { input: input.clone(), shards: workers, index, required: false };
+            emit(c, &[&input], shard)
+        }
+        FILE if workers > 1 => {
+            Err(not_found("Found an unshardable source dataset: elements can be distributed, files cannot"))
+        }
+        OFF | FILE | HINT => pass_through::run(c),
+        _ => Err(invalid!("auto_shard_policy is invalid.")),
+    }
+}
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (input, shards, index) = (input(c, 0)?, c.scalar::<i64>(1)?, c.scalar::<i64>(2)?);

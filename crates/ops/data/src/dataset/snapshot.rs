@@ -1,20 +1,20 @@
-//! `SnapshotDatasetV2`: the elements of a dataset, which the first iteration saves in files and later ones read; and the datasets of such
+//! `SnapshotDataset`, `SnapshotDatasetV2`: the elements of a dataset, which the first iteration saves in files and later ones read; and the datasets of such
 //! files.
 
 use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
-use super::dataset_graph::graph_of;
+use super::dataset_graph::fingerprint;
 use super::files::{path_of, text};
 use super::function::Function;
 use super::list;
-use super::load_dataset::{Load, Shard};
+use super::load_dataset::{Load, LoadOnly, Shard};
+use super::pass_through;
 use super::save_dataset::{Save, Saving};
 use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, Tuple, emit, input, later};
 use super::snapshot_files::Metadata;
 use crate::prelude::*;
 use std::path::PathBuf;
 use thalweg_core::access::Access;
-use thalweg_core::step::Names;
 use thalweg_io::record::Compression;
 
 pub static SNAPSHOT_DATASET_V2: Op = Op {
@@ -41,6 +41,32 @@ pub static SNAPSHOT_DATASET_V2: Op = Op {
         "metadata: string = ''",
     ],
     kernels: cpu!(snapshot),
+    ..DATASET
+};
+
+pub static SNAPSHOT_DATASET: Op = Op {
+    name: "SnapshotDataset",
+    doc: "As SnapshotDatasetV2, with one file for all elements. The files are in the format of SnapshotDatasetV2.",
+    inputs: &["input_dataset: variant", "path: string"],
+    attrs: &[
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "compression: string = ''",
+        "reader_path_prefix: string = ''",
+        "writer_path_prefix: string = ''",
+        "shard_size_bytes: int = 10737418240",
+        "pending_snapshot_expiry_seconds: int = 86400",
+        "num_reader_threads: int = 1",
+        "reader_buffer_size: int = 1",
+        "num_writer_threads: int = 1",
+        "writer_buffer_size: int = 1",
+        "shuffle_on_read: bool = false",
+        "seed: int = 0",
+        "seed2: int = 0",
+        "mode: string = 'auto'",
+        "snapshot_name: string = ''",
+    ],
+    kernels: cpu!(first_snapshot),
     ..DATASET
 };
 
@@ -85,7 +111,7 @@ fn snapshot(c: &mut OpCall<'_>) -> Result<()> {
     };
     let hash = match attrs.bool("hash_valid")? {
         true => attrs.int("hash")? as u64,
-        false => hash(c, &input)?,
+        false => fingerprint(&input, c.step)?,
     };
     let directory = path.join(hash.to_string());
     let access = c.step.device.access.clone();
@@ -99,14 +125,33 @@ fn snapshot(c: &mut OpCall<'_>) -> Result<()> {
         elements: input.cardinality(),
     };
     let write = Saving { input: input.clone(), save };
-    emit(c, &[&input], Snapshot { files: Files { directory, access }, ways: Arc::new(Ways { write, load }) })
+    let ways = Arc::new(Ways { write, load: Box::new(load) });
+    emit(c, &[&input], Snapshot { files: Files { directory, access }, ways, reading: None })
 }
 
-/// A number that is the same for the same dataset, of its graph. Names that a program gives its functions do not count.
-fn hash(c: &OpCall<'_>, input: &DatasetRef) -> Result<u64> {
-    let graph = graph_of(input, c.step, Names::Canonical)?.graph_def;
-    // FNV-1a.
-    Ok(graph.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)))
+fn first_snapshot(c: &mut OpCall<'_>) -> Result<()> {
+    let (input, path) = (input(c, 0)?, path_of(&text(c, 1)?));
+    let attrs = c.attrs();
+    let reading = match attrs.str("mode")? {
+        "passthrough" => return pass_through::run(c),
+        "auto" => None,
+        "read" => Some(true),
+        "write" => Some(false),
+        _ => {
+            return Err(invalid!("mode must be either 'auto', 'read', 'write', or 'passthrough'."));
+        }
+    };
+    let compression = attrs.str("compression")?;
+    let directory = match attrs.str("snapshot_name")? {
+        "" => path.join(fingerprint(&input, c.step)?.to_string()),
+        name => path.join(format!("custom-{name}")),
+    };
+    let access = c.step.device.access.clone();
+    let kind = Compression::from_name(compression)?;
+    let save = Save { directory: directory.clone(), compression: kind, shard_func: None };
+    let load = LoadOnly { access: access.clone(), shard: Shard::of(c, directory.clone(), compression)? };
+    let ways = Ways { write: Saving { input: input.clone(), save }, load: Box::new(load) };
+    emit(c, &[&input], Snapshot { files: Files { directory, access }, ways: Arc::new(ways), reading })
 }
 
 #[derive(Clone)]
@@ -124,11 +169,13 @@ impl Files {
 struct Snapshot {
     files: Files,
     ways: Arc<Ways>,
+    /// Whether the files are read; `None`: if they are complete.
+    reading: Option<bool>,
 }
 
 struct Ways {
     write: Saving,
-    load: Load,
+    load: Box<dyn Dataset>,
 }
 
 impl Ways {
@@ -140,11 +187,11 @@ impl Ways {
 impl Dataset for Snapshot {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
         let (ways, inner) = (self.ways.clone(), c.without_cancellation());
-        let reading = self.files.are_complete();
+        let reading = self.reading.unwrap_or_else(|| self.files.are_complete());
         Ok(Box::new(SnapshotIter { open: ways.open(reading, &inner)?, reading, ways, inner }))
     }
     fn cardinality(&self) -> i64 {
-        self.ways.load.elements
+        self.ways.write.cardinality()
     }
 }
 

@@ -37,6 +37,9 @@ pub static ITERATOR_GET_DEVICE: Op = Op {
     ..ITERATOR_TO_STRING_HANDLE
 };
 
+pub static EXPERIMENTAL_ITERATOR_GET_DEVICE: Op =
+    Op { name: "ExperimentalIteratorGetDevice", ..ITERATOR_GET_DEVICE };
+
 fn device(c: &mut OpCall<'_>) -> Result<()> {
     c.resource::<Iterator>(0)?;
     let device = c.handle(0)?.device.clone();

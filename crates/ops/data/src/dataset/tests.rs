@@ -46,6 +46,8 @@ impl Functions {
             "end_at_3" if x()? == 3 => Err(out_of_range("over")),
             "fail_at_3" | "end_at_3" => Ok(args.to_vec()),
             "up_to" => Ok(vec![range(0, x()?)]),
+            "halves" => Ok(vec![n(x()?.div_euclid(2)), n(x()?.rem_euclid(2))]),
+            "pair" => Ok(vec![Tensor::vector(&[x()? * 10, x()? * 10 + 1])?]),
             other => Err(not_found(format_args!("no function {other}"))),
         }
     }
@@ -494,4 +496,5 @@ fn a_dataset_is_reduced_to_its_sum() {
 }
 
 mod checkpoints;
+mod choices;
 mod files;

@@ -1,5 +1,6 @@
-//! `WindowDataset`: windows of elements, each component of which is a dataset.
+//! `WindowDataset`: windows of elements, each component of which is a dataset; `SlidingWindowDataset`: of which it is a batch.
 
+use super::batch::stacked;
 use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::element_buffer::ElementBuffer;
@@ -23,15 +24,48 @@ pub static WINDOW_DATASET: Op = Op {
     ..DATASET
 };
 
+pub static SLIDING_WINDOW_DATASET: Op = Op {
+    name: "SlidingWindowDataset",
+    doc: "Batches of `window_size` elements, `window_stride` apart, one every `window_shift` elements.",
+    inputs: &["input_dataset: variant", "window_size: int64", "window_shift: int64", "window_stride: int64"],
+    attrs: &[
+        "drop_remainder: bool = true",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+    ],
+    kernels: cpu!(sliding),
+    ..DATASET
+};
+
+pub static EXPERIMENTAL_SLIDING_WINDOW_DATASET: Op = Op {
+    name: "ExperimentalSlidingWindowDataset",
+    attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+    ..SLIDING_WINDOW_DATASET
+};
+
 fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let drop_remainder = c.scalar(4)?;
+    windows(c, drop_remainder, Windows::datasets)
+}
+
+fn sliding(c: &mut OpCall<'_>) -> Result<()> {
+    let attrs = c.attrs();
+    let drop_remainder = attrs.get("drop_remainder").is_none() || attrs.bool("drop_remainder")?;
+    windows(c, drop_remainder, Windows::batch)
+}
+
+fn windows(c: &mut OpCall<'_>, drop_remainder: bool, make: Make) -> Result<()> {
     let number = |i: usize, name: &str| match c.scalar::<i64>(i)? {
         n @ 1.. => Ok(n as usize),
         n => Err(invalid!("Window {name} must be greater than zero, got {n}.")),
     };
     let (size, shift, stride) = (number(1, "size")?, number(2, "shift")?, number(3, "stride")?);
-    let (input, drop_remainder) = (input(c, 0)?, c.scalar(4)?);
-    emit(c, &[&input], Window { input: input.clone(), size, shift, stride, drop_remainder })
+    let input = input(c, 0)?;
+    emit(c, &[&input], Window { input: input.clone(), size, shift, stride, drop_remainder, make })
 }
+
+/// What a window is made of at the front of the buffer.
+type Make = fn(&Windows) -> Result<Tuple>;
 
 #[derive(Clone)]
 struct Window {
@@ -40,6 +74,7 @@ struct Window {
     shift: usize,
     stride: usize,
     drop_remainder: bool,
+    make: Make,
 }
 
 impl Window {
@@ -91,7 +126,7 @@ impl Iter for Windows {
             if self.ahead.len() == 0 || self.ahead.len() < span && self.window.drop_remainder {
                 return Ok(None);
             }
-            let window = self.made()?;
+            let window = (self.window.make)(self)?;
             for _ in 0..self.window.shift.min(self.ahead.len()) {
                 self.ahead.pop();
             }
@@ -110,16 +145,25 @@ impl Iter for Windows {
 }
 
 impl Windows {
-    /// The window at the front of the buffer: a dataset for each component.
-    fn made(&self) -> Result<Tuple> {
-        let (of, every) = (&self.window.input, self.window.stride);
-        let rows = || (0..self.ahead.len()).step_by(every).take(self.window.size);
+    /// The places of its elements.
+    fn rows(&self) -> impl Iterator<Item = usize> {
+        (0..self.ahead.len()).step_by(self.window.stride).take(self.window.size)
+    }
+
+    /// A batch of each component.
+    fn batch(&self) -> Result<Tuple> {
+        stacked(reserve::collect(self.rows().filter_map(|at| self.ahead.get(at).cloned()))?)
+    }
+
+    /// A dataset for each component.
+    fn datasets(&self) -> Result<Tuple> {
+        let of = &self.window.input;
         let column = |i: usize| {
             let part = |at: usize| {
                 let part = self.ahead.get(at).and_then(|element| element.get(i)).cloned();
                 Ok(vec![part.ok_or_else(|| invalid!("an element of a window has no component {i}"))?])
             };
-            let elements = reserve::try_collect(rows().map(part))?;
+            let elements = reserve::try_collect(self.rows().map(part))?;
             let (dtype, shape) = (of.types[i], of.shapes[i].clone());
             Ok(tensor_of(list(vec![dtype], vec![shape], elements)?))
         };

@@ -1,10 +1,10 @@
-//! `AdjustContrastv2`, `AdjustHue`, `AdjustSaturation`: images with one property changed.
+//! `AdjustContrast`, `AdjustContrastv2`, `AdjustHue`, `AdjustSaturation`: images with one property changed.
 
 use super::hsv::hsv;
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
 
-pub static OPS: &[&Op] = &[&ADJUST_CONTRAST_V2, &ADJUST_HUE, &ADJUST_SATURATION];
+pub static OPS: &[&Op] = &[&ADJUST_CONTRAST, &ADJUST_CONTRAST_V2, &ADJUST_HUE, &ADJUST_SATURATION];
 
 static ADJUST_CONTRAST_V2: Op = Op {
     name: "AdjustContrastv2",
@@ -21,6 +21,26 @@ static ADJUST_CONTRAST_V2: Op = Op {
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3, 4, 3]), Tensor::scalar(1.75f32)])],
     expensive: true,
     ..Op::PURE
+};
+
+static ADJUST_CONTRAST: Op = Op {
+    name: "AdjustContrast",
+    doc: "AdjustContrastv2 of any numbers in floats, which are kept between two bounds.",
+    inputs: &["images: T", "contrast_factor: float", "min_value: float", "max_value: float"],
+    outputs: &["output: float"],
+    attrs: &["T: {uint8, int8, int16, int32, int64, float, double}"],
+    shape: |c| {
+        for i in 1..4 {
+            c.scalar(i)?;
+        }
+        Ok(vec![c.rank_at_least(0, 3)?])
+    },
+    kernels: cpu!(bounded_contrast: T in u8, i8, i16, i32, i64, f32, f64),
+    cases: |r| {
+        let scalars = [1.75f32, -0.5, 0.75].map(Tensor::scalar);
+        vec![Case::new([r.tensor(&[2, 3, 4, 3])].into_iter().chain(scalars).collect())]
+    },
+    ..ADJUST_CONTRAST_V2
 };
 
 static ADJUST_HUE: Op = Op {
@@ -55,15 +75,24 @@ fn image_dims(c: &OpCall<'_>) -> Result<[usize; 3]> {
 }
 
 fn contrast<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+    contrasted::<T, T>(c, |v| v)
+}
+
+fn bounded_contrast<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    let (low, high) = (f64::from(c.scalar::<f32>(2)?), f64::from(c.scalar::<f32>(3)?));
+    contrasted::<T, f32>(c, |v| v.min(high).max(low))
+}
+
+fn contrasted<T: Real, O: Float>(c: &mut OpCall<'_>, bounded: impl Fn(f64) -> f64 + Sync) -> Result<()> {
     let [height, width, depth] = image_dims(c)?;
     if !c.shape(1)?.is_scalar() {
         return Err(invalid!("contrast_factor must be scalar, got shape {}", c.shape(1)?));
     }
     let factor = f64::from(c.scalar::<f32>(1)?);
     let area = height * width * depth;
-    let mut out = Tensor::uninit(T::DTYPE, c.shape(0)?.clone())?;
+    let mut out = Tensor::uninit(O::DTYPE, c.shape(0)?.clone())?;
     let x = c.slice::<T>(0)?;
-    for_chunks_of(c.par(), out.as_mut_slice::<T>()?, area, 1, &|images, out| {
+    for_chunks_of(c.par(), out.as_mut_slice::<O>()?, area, 1, &|images, out| {
         let mut means = scratch::filled(depth, 0f64);
         for (image, out) in images.zip(out.chunks_exact_mut(area.max(1))) {
             let x = &x[image * area..][..area];
@@ -74,7 +103,7 @@ fn contrast<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
             means.iter_mut().for_each(|mean| *mean = (*mean / (height * width) as f64) as f32 as f64);
             for (pixel, out) in x.chunks_exact(depth).zip(out.chunks_exact_mut(depth)) {
                 for ((v, mean), out) in pixel.iter().zip(&means).zip(out) {
-                    *out = T::from_f64((v.to_f64() - mean) * factor + mean);
+                    *out = O::from_f64(bounded((v.to_f64() - mean) * factor + mean));
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! `TensorListConcat`, `TensorListConcatV2`, `TensorListSplit`: a list concatenated to one tensor; the inverse.
 
 use super::list::{TensorList, merged, shape_argument, shape_input};
+use crate::by_value::ByValue;
 use crate::prelude::*;
 use crate::tensor_array::concat::{concat_pieces, split_pieces};
 

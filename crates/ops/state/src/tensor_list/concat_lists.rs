@@ -1,6 +1,7 @@
 //! `TensorListConcatLists`: concatenates lists.
 
 use super::list::TensorList;
+use crate::by_value::ByValue;
 use crate::prelude::*;
 
 pub static TENSOR_LIST_CONCAT_LISTS: Op = Op {

@@ -1,6 +1,7 @@
 //! `EmptyTensorList`, `TensorListReserve`, `TensorListResize`: list sizes.
 
 use super::list::{TensorList, shape_input, size_input};
+use crate::by_value::ByValue;
 use crate::prelude::*;
 
 pub static EMPTY_TENSOR_LIST: Op = Op {

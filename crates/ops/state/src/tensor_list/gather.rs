@@ -2,6 +2,7 @@
 
 use super::list::{TensorList, element_shape_of, shape_argument, shape_input, shape_of_rows};
 use super::stack::stacked;
+use crate::by_value::ByValue;
 use crate::prelude::*;
 use crate::rows::row;
 

@@ -1,6 +1,7 @@
 //! `TensorListGetItem`, `TensorListSetItem`: one element of a list.
 
 use super::list::{TensorList, element_shape_of, shape_argument, shape_input};
+use crate::by_value::ByValue;
 use crate::prelude::*;
 
 pub static TENSOR_LIST_GET_ITEM: Op = Op {

@@ -1,6 +1,7 @@
 //! `TensorListLength`, `TensorListElementShape`: properties of a list.
 
 use super::list::TensorList;
+use crate::by_value::ByValue;
 use crate::convert::int_tensor;
 use crate::prelude::*;
 

@@ -1,10 +1,6 @@
 //! `TensorList`: the variant value of this family, and shared code of its ops.
 
 use crate::prelude::*;
-use std::any::Any;
-use std::sync::Mutex;
-use thalweg_core::sync::lock;
-use thalweg_core::tensor::VariantValue;
 
 /// A list by value.
 pub struct TensorList {
@@ -17,73 +13,9 @@ pub struct TensorList {
     pub items: Vec<Option<Tensor>>,
 }
 
-/// A list inside a variant. The lock is only for moving the list out of an unshared variant, so that a loop
-/// that grows a list does not copy it in each iteration.
-struct Held(Mutex<TensorList>);
-
-impl VariantValue for Held {
-    fn type_name(&self) -> &'static str {
-        "tensorflow::TensorList"
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn zeros_like(&self, depth: u32) -> Result<Variant> {
-        Ok(lock(&self.0).zeros(depth)?.into_variant())
-    }
-    fn plus(self: Arc<Self>, other: Variant, depth: u32) -> Result<Variant> {
-        let this = TensorList::from_variant(Variant(Some(self)))?;
-        Ok(this.plus(TensorList::from_variant(other)?, depth)?.into_variant())
-    }
-}
-
 impl TensorList {
     pub fn new(dtype: DataType, shape: PartialShape) -> TensorList {
         TensorList { dtype, shape, max: None, items: Vec::new() }
-    }
-
-    pub fn into_variant(self) -> Variant {
-        Variant::new(Held(Mutex::new(self)))
-    }
-
-    pub fn into_tensor(self) -> Tensor {
-        Tensor::from_object(self.into_variant())
-    }
-
-    /// The list in a variant: moved out if unshared, else copied.
-    pub fn from_variant(v: Variant) -> Result<TensorList> {
-        let held = v.get::<Held>().ok_or_else(|| invalid!("Input handle is not a list. Saw: '{v:?}'"))?;
-        let alone = v.0.as_ref().is_some_and(|shared| Arc::strong_count(shared) == 1);
-        let mut list = lock(&held.0);
-        if !alone {
-            return list.copied();
-        }
-        let (dtype, shape, max) = (list.dtype, list.shape.clone(), list.max);
-        Ok(TensorList { dtype, shape, max, items: std::mem::take(&mut list.items) })
-    }
-
-    /// Takes the list in input `i`.
-    pub fn take(c: &mut OpCall<'_>, i: usize) -> Result<TensorList> {
-        let handle = c.take(i)?;
-        if !handle.shape().is_scalar() {
-            return Err(invalid!("Input list must be a scalar saw: {}", handle.shape()));
-        }
-        match handle.into_variants()?.pop() {
-            Some(v) => TensorList::from_variant(v),
-            None => Err(internal("a scalar without an element")),
-        }
-    }
-
-    /// Borrows the list in input `i`.
-    pub fn look<R>(c: &OpCall<'_>, i: usize, look: impl FnOnce(&TensorList) -> Result<R>) -> Result<R> {
-        match c.input(i)?.variants()? {
-            [v] => {
-                let held =
-                    v.get::<Held>().ok_or_else(|| invalid!("Input handle is not a list. Saw: '{v:?}'"))?;
-                look(&lock(&held.0))
-            }
-            _ => Err(invalid!("Input list must be a scalar saw: {}", c.shape(i)?)),
-        }
     }
 
     pub fn check_type(&self, dtype: DataType) -> Result<()> {
@@ -120,11 +52,6 @@ impl TensorList {
             }
         });
         reserve::try_collect(each)
-    }
-
-    /// The same elements, shared.
-    pub fn copied(&self) -> Result<TensorList> {
-        Ok(self.with_items(reserve::copied(&self.items)?))
     }
 
     /// A list with other elements.

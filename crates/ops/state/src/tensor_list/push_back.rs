@@ -1,6 +1,7 @@
 //! `TensorListPushBack`, `TensorListPopBack`, `TensorListPushBackBatch`: push and pop.
 
 use super::list::{TensorList, element_shape_of, merged, shape_argument, shape_input};
+use crate::by_value::ByValue;
 use crate::prelude::*;
 use crate::rows::row;
 

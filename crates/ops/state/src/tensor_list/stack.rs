@@ -1,6 +1,7 @@
 //! `TensorListStack`, `TensorListFromTensor`: a list stacked to one tensor.
 
 use super::list::{TensorList, merged, shape_argument, shape_input, shape_of_rows};
+use crate::by_value::ByValue;
 use crate::prelude::*;
 use crate::rows::{stack, unstack};
 

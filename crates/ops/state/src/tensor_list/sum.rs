@@ -1,12 +1,25 @@
-//! Sums of lists, and lists of zeros, for gradients of lists.
+//! Lists as values of variants: copies; sums and zeros, for gradients.
 
 use super::list::TensorList;
+use crate::by_value::ByValue;
 use crate::prelude::*;
 use crate::variants;
 
-impl TensorList {
+impl ByValue for TensorList {
+    const TYPE_NAME: &'static str = "tensorflow::TensorList";
+    const NAME: &'static str = "list";
+
+    fn copied(&self) -> Result<TensorList> {
+        Ok(self.with_items(reserve::copied(&self.items)?))
+    }
+
+    fn moved(&mut self) -> TensorList {
+        let items = std::mem::take(&mut self.items);
+        self.with_items(items)
+    }
+
     /// Elementwise; an unset element counts as zero.
-    pub fn plus(mut self, other: TensorList, depth: u32) -> Result<TensorList> {
+    fn plus(mut self, other: TensorList, depth: u32) -> Result<TensorList> {
         if self.dtype != other.dtype {
             return Err(invalid!(
                 "Trying to add two lists of tensors of different dtypes. One is {} and the other is {}",
@@ -32,7 +45,7 @@ impl TensorList {
     }
 
     /// A list of as many zeros.
-    pub fn zeros(&self, depth: u32) -> Result<TensorList> {
+    fn zeros(&self, depth: u32) -> Result<TensorList> {
         let zeros = |t: &Option<Tensor>| t.as_ref().map(|t| variants::zeros_like(t, depth)).transpose();
         Ok(self.with_items(reserve::try_collect(self.items.iter().map(zeros))?))
     }

@@ -1,6 +1,7 @@
 //! Lists over several ops; values and texts are TensorFlow's.
 
 use super::list::TensorList;
+use crate::by_value::ByValue;
 use crate::prelude::*;
 use crate::testing::{call, code, floats, ints};
 use crate::variants;

@@ -1,6 +1,6 @@
 //! Positions of iterators, saved in the middle and restored in another iterator.
 
-use super::{func, iterator, mapped, n, next, of_int64, on, pipeline, range, with, with_functions};
+use super::{choices, func, iterator, mapped, n, next, of_int64, on, pipeline, range, with, with_functions};
 use crate::prelude::*;
 use crate::testing::{call_in, code, step};
 use thalweg_core::step::StepContext;
@@ -121,6 +121,16 @@ fn pipelines() -> Vec<(&'static str, fn() -> Tensor)> {
             let ahead = pipeline("PrefetchDataset", &step(1), &[windows, n(2)], &attrs).unwrap();
             mapped(&ahead, "FlatMapDataset", "identity", &[])
         }),
+        ("sliding", || {
+            let inputs = [range(0, 9), n(3), n(2), n(1)];
+            pipeline("SlidingWindowDataset", &step(1), &inputs, &with(&[("drop_remainder", false.into())]))
+                .unwrap()
+        }),
+        ("rows by index", || choices::rows_by_index(4)),
+        ("weighted", || choices::weighted(&[6, 4, 4], &[3.0, 1.0, 2.0]).unwrap()),
+        ("sleep", || on(&range(0, 4), "SleepDataset", &[1])),
+        ("auto shard", || on(&range(0, 10), "AutoShardDataset", &[3, 1])),
+        ("fastest branch", || choices::fastest_branch(&range(0, 5), "identity")),
         ("global shuffle", || {
             let none = Tensor::from_object(thalweg_core::resource::ResourceHandle::default());
             let inputs = [range(0, 9), n(3), n(4), none];
