@@ -3,8 +3,9 @@
 
 use std::ops::{Add, Sub};
 
-pub trait Rounding: Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> {
+pub trait Round: Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> {
     const ONE: Self;
+    const HALF: Self;
     /// From here on, all numbers are integers; added to a smaller one, it leaves no place for a fraction.
     const INTEGERS: Self;
     fn magnitude(self) -> Self;
@@ -16,6 +17,16 @@ pub trait Rounding: Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> 
         let magnitude = self.magnitude();
         let rounded = (magnitude + Self::INTEGERS - Self::INTEGERS).with_sign_of(self);
         if magnitude < Self::INTEGERS { rounded } else { self }
+    }
+
+    /// The nearest integer; halves go away from zero.
+    #[inline(always)]
+    fn half_away(self) -> Self {
+        let magnitude = self.magnitude();
+        let below = magnitude.down();
+        // Exact: both have the same exponent, or the difference is a fraction that is there.
+        let rounded = if magnitude - below >= Self::HALF { below + Self::ONE } else { below };
+        rounded.with_sign_of(self)
     }
 
     /// The largest integer not above.
@@ -39,8 +50,9 @@ pub trait Rounding: Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> 
     }
 }
 
-impl Rounding for f32 {
+impl Round for f32 {
     const ONE: f32 = 1.0;
+    const HALF: f32 = 0.5;
     const INTEGERS: f32 = (1 << 23) as f32;
     #[inline(always)]
     fn magnitude(self) -> f32 {
@@ -52,8 +64,9 @@ impl Rounding for f32 {
     }
 }
 
-impl Rounding for f64 {
+impl Round for f64 {
     const ONE: f64 = 1.0;
+    const HALF: f64 = 0.5;
     const INTEGERS: f64 = (1u64 << 52) as f64;
     #[inline(always)]
     fn magnitude(self) -> f64 {
@@ -80,6 +93,7 @@ mod tests {
                 (x.down(), x.floor()),
                 (x.up(), x.ceil()),
                 (x.towards_zero(), x.trunc()),
+                (x.half_away(), x.round()),
             ];
             for (got, wanted) in pairs {
                 assert!(
@@ -102,6 +116,8 @@ mod tests {
                     (x.down(), x.floor()),
                     (x.up(), x.ceil()),
                     (x.towards_zero(), x.trunc()),
+                    (x.half_away(), x.round()),
+                    (x.half_away(), x.round()),
                 ];
                 for (got, wanted) in pairs {
                     assert!(got.to_bits() == wanted.to_bits() || (got.is_nan() && x.is_nan()), "{x}");

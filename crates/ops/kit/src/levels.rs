@@ -2,6 +2,7 @@
 
 use crate::convert::converted;
 use crate::prelude::*;
+use thalweg_math::rounding::Round;
 
 /// The lowest and the highest integer of a quantised type.
 pub fn limits(dtype: DataType) -> Result<(i64, i64)> {
@@ -80,7 +81,7 @@ impl Levels {
         }
         let count = self.steps() + 1.0;
         let scale = count / (f64::from(self.high - self.low) * (count / self.steps()));
-        let above = (f64::from(x) * scale).round() - (f64::from(self.low) * scale).round();
+        let above = (f64::from(x) * scale).half_away() - (f64::from(self.low) * scale).half_away();
         (above as i64).saturating_add(self.least)
     }
 
@@ -122,6 +123,6 @@ pub struct Rounding {
 
 impl Rounding {
     pub fn level(&self, x: f32) -> i32 {
-        ((x * self.scale).round() - self.bottom).max(self.least).min(self.most) as i32
+        ((x * self.scale).half_away() - self.bottom).max(self.least).min(self.most) as i32
     }
 }

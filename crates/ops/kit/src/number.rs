@@ -2,7 +2,7 @@
 
 use crate::prelude::{Complex32, ComplexDouble, Element, bf16, f16};
 use std::ops::{BitAnd, BitOr, BitXor, Not};
-use thalweg_math::rounding::Rounding;
+use thalweg_math::rounding::Round;
 
 /// Types with addition and multiplication.
 pub trait Number: Element {

@@ -3,7 +3,7 @@
 use crate::broadcast::broadcast_shape;
 use crate::gradients::{broadcast_pair, conj_x, one_where_not_zero};
 use crate::prelude::*;
-use thalweg_math::rounding::Rounding;
+use thalweg_math::rounding::Round;
 
 pub static OPS: &[&Op] =
     &[&DIV, &REAL_DIV, &DIV_NO_NAN, &XDIVY, &FLOOR_DIV, &FLOOR_MOD, &TRUNCATE_DIV, &TRUNCATE_MOD, &MOD];

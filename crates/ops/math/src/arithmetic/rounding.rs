@@ -1,7 +1,7 @@
 //! Rounding to integers.
 
 use crate::prelude::*;
-use thalweg_math::rounding::Rounding;
+use thalweg_math::rounding::Round;
 
 pub static OPS: &[&Op] = &[&CEIL, &FLOOR, &RINT, &ROUND];
 

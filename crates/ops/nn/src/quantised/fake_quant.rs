@@ -3,6 +3,7 @@
 
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
+use thalweg_math::rounding::Round;
 
 pub static OPS: &[&Op] = &[
     &FAKE_QUANT_WITH_MIN_MAX_ARGS,
@@ -168,7 +169,7 @@ impl Nudged {
         let zero = (-self.low * self.inverse + 0.5).floor();
         let clamped = if x < self.high { x } else { self.high };
         let clamped = if clamped > self.low { clamped } else { self.low };
-        ((clamped - self.low) * self.inverse - zero + 0.5).floor() * self.scale
+        ((clamped - self.low) * self.inverse - zero + 0.5).down() * self.scale
     }
 
     fn has(&self, x: f32) -> bool {

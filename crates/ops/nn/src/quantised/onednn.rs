@@ -4,6 +4,7 @@
 use crate::elementwise::for_chunks_of;
 use crate::levels::{bound, bounds, integers, limits, quantised};
 use crate::prelude::*;
+use thalweg_math::rounding::Round;
 
 /// Which inputs and steps an op has; their names say it.
 #[derive(Clone, Copy)]
@@ -182,7 +183,7 @@ impl Form {
         };
         let (per_step, least, most) = (1.0 / step, least as f32, (most as f32).min(2147483520.0));
         each(out.as_mut_slice::<i32>()?, &|x, channel| {
-            (float(x, channel) * per_step).round_ties_even().clamp(least, most) as i32
+            (float(x, channel) * per_step).nearest().clamp(least, most) as i32
         });
         quantised(out, dtype)
     }

@@ -4,6 +4,7 @@ use crate::convert::converted;
 use crate::elementwise::for_chunks_of;
 use crate::levels::{Levels, Rounding, integers, limits, quantised};
 use crate::prelude::*;
+use thalweg_math::rounding::Round;
 
 pub static OPS: &[&Op] = &[&QUANTIZE_V2, &DEQUANTIZE];
 
@@ -218,10 +219,10 @@ impl Quantiser {
     fn level(&self, x: f32) -> i32 {
         let clamped = x.min(self.high).max(self.low);
         let level = match &self.how {
-            How::Offset { scale, base } => ((clamped - self.low) * scale + base).round(),
+            How::Offset { scale, base } => ((clamped - self.low) * scale + base).half_away(),
             How::First(rounding) => return rounding.level(x),
-            How::Scaled { scale, to_even: true } => (clamped * scale).round_ties_even(),
-            How::Scaled { scale, .. } => (clamped * scale).round(),
+            How::Scaled { scale, to_even: true } => (clamped * scale).nearest(),
+            How::Scaled { scale, .. } => (clamped * scale).half_away(),
         };
         // 2^31, which the highest int32 rounds to, wraps in TensorFlow, too.
         if level < 2147483648.0 { level as i32 } else { i32::MIN }

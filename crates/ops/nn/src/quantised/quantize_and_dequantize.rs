@@ -2,6 +2,7 @@
 
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
+use thalweg_math::rounding::Round;
 
 pub static OPS: &[&Op] = &[
     &QUANTIZE_AND_DEQUANTIZE,
@@ -294,9 +295,9 @@ fn run<T: Float>(c: &mut OpCall<'_>, how: How, attrs_range: Option<(f32, f32)>) 
 
 fn rounded<T: Float>(x: T, half_up: bool) -> T {
     if half_up {
-        x.via(|x| (x + 0.5).floor(), |x| (x + 0.5).floor())
+        x.via(|x| (x + 0.5).down(), |x| (x + 0.5).down())
     } else {
-        x.via(f32::round_ties_even, f64::round_ties_even)
+        x.via(f32::nearest, f64::nearest)
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::elementwise::for_chunks_of;
 use crate::levels::{Levels, bound, bounds, integers, quantised};
 use crate::prelude::*;
+use thalweg_math::rounding::Round;
 
 pub static OPS: &[&Op] = &[
     &QUANTIZE_DOWN_AND_SHRINK_RANGE,
@@ -296,7 +297,7 @@ fn requantize_per_channel(c: &mut OpCall<'_>) -> Result<()> {
     let mut out = Tensor::uninit(DataType::Int32, c.shape(0)?.clone())?;
     for_chunks_of(c.par(), out.as_mut_slice::<i32>()?, 1, 1 << 14, &|range, out| {
         for (i, out) in range.zip(out) {
-            let level = (x[i] as f32 * scales[i % depth]).round_ties_even();
+            let level = (x[i] as f32 * scales[i % depth]).nearest();
             *out = level.clamp(least as f32, most as f32) as i32;
         }
     });

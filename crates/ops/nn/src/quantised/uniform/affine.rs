@@ -2,6 +2,7 @@
 
 use crate::levels::integers;
 use crate::prelude::*;
+use thalweg_math::rounding::Round;
 
 /// Scales and zero points along an axis, or one of each for all elements.
 pub struct Affine {
@@ -137,7 +138,7 @@ impl Multiplier {
 
 /// A float over the scale, rounded, with halves upwards, and moved by the zero point.
 pub fn level(x: f32, per_scale: f32, zero: i32, (least, most): (i32, i32)) -> i32 {
-    let level = (x * per_scale + 0.5).floor();
+    let level = (x * per_scale + 0.5).down();
     // A float beyond 32 bits converts as on x86.
     let level = if (-2147483648.0..2147483648.0).contains(&level) { level as i32 } else { i32::MIN };
     level.wrapping_add(zero).min(most).max(least)
