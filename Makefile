@@ -4,6 +4,8 @@
 # make parquet  the tests of `thalweg train parquet`, which is behind a cargo feature
 # make fuzz     the long property runs (CASES=10000000)
 # make fuzz-quick      libFuzzer for SECONDS (60) on each target of crates/fuzzing, or on TARGETS; needs a C++ compiler and cargo-fuzz
+# make python   the Python package: builds a wheel, installs it into a virtual environment of its own, and tests it there
+# make wheel    the wheel that is published, in dist/
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
 # make coverage-ops  the same, with the table: for each op the types, the cases, the largest difference
@@ -13,15 +15,16 @@
 # make bench-server    thalweg server beside TensorFlow's, with TensorFlow's client
 CASES ?= 10000000
 VENV ?= .venv
+PYVENV ?= .venv-python
 PYTHON ?= python3
 N ?= 100
 KILLS ?= 100
 SECONDS ?= 60
 TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
-.PHONY: test check rust features parquet isa interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
+.PHONY: test check rust features parquet isa python wheel interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
 
-test: check rust isa shuttle features interop
+test: check rust isa shuttle features python interop
 
 check:
 	cargo fmt --all --check
@@ -33,7 +36,7 @@ features:
 
 # With features of dependencies that rebuild the workspace: some minutes, and not a part of `test`.
 parquet:
-	cargo test -p thalweg-cli --features parquet --bin thalweg parquet
+	cargo test -p thalweg-cli --features parquet --lib parquet
 
 rust:
 	cargo test --workspace
@@ -54,6 +57,29 @@ $(VENV)/ready: tests/interop/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/interop/requirements.txt
 	touch $@
+
+# The Python package in an environment with nothing but numpy and pytest.
+$(PYVENV)/ready: tests/python/requirements.txt
+	$(PYTHON) -m venv --clear $(PYVENV)
+	$(PYVENV)/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
+	touch $@
+
+# The engine as `rust` and `interop` build it, with --workspace; the stubs are generated from its op table.
+python: $(PYVENV)/ready
+	cargo build --workspace --lib
+	$(PYVENV)/bin/python packaging/dev_wheel.py target/debug/lib_engine.so target/python
+	$(PYVENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/python/thalweg-*.whl
+	cd tests/python && $(abspath $(PYVENV))/bin/python -m pytest -q .
+
+# With zig as linker, so that it runs on any Linux of the last years; maturin checks that. The stubs come from the engine itself.
+wheel: $(PYVENV)/ready
+	$(PYVENV)/bin/pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9.4,<2'
+	$(PYVENV)/bin/pip uninstall --quiet --yes thalweg
+	cargo build --profile release -p thalweg-py
+	cp target/release/lib_engine.so python/thalweg/_engine.abi3.so
+	cd python && ../$(PYVENV)/bin/python -m thalweg._stubs thalweg
+	rm python/thalweg/_engine.abi3.so
+	$(PYVENV)/bin/maturin build --release --manifest-path crates/py/Cargo.toml --out dist
 
 interop: $(VENV)/ready
 	# With --workspace, as `rust` does: other features of dependencies would rebuild everything.
@@ -105,4 +131,4 @@ dist:
 	packaging/dist.sh
 
 clean-venv:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(PYVENV)

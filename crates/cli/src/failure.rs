@@ -1,6 +1,5 @@
 //! How a command fails: the error, and the exit code.
 
-use std::process::ExitCode;
 use thalweg_core::error::Error;
 
 pub type Outcome<T = ()> = Result<T, Failure>;
@@ -44,12 +43,13 @@ impl Failure {
         }
     }
 
-    pub fn report(self) -> ExitCode {
+    /// Says what failed; returns the exit code.
+    pub fn report(self) -> u8 {
         let code = self.code();
         if let Failure::Run(e) | Failure::Usage(e) | Failure::Lost(e) = self {
             // The user does not know our source lines.
             eprintln!("error: {}", e.without_location());
         }
-        ExitCode::from(code)
+        code
     }
 }

@@ -6,7 +6,7 @@ use crate::scope::Scope;
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::panic::Location;
-use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::attr::{self, Attr, Attrs};
 use thalweg_core::builder::Arg;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Code, Error, Result};
@@ -63,7 +63,8 @@ impl Scope {
 }
 
 impl<'a> OpBuilder<'a> {
-    /// The node's name; the op's type if none is given. A name in use gets a number.
+    /// The node's name; the op's type if none is given. A name in use gets a number. One that ends with a slash was returned by
+    /// [`Scope::unique_name`] or is the prefix of a name scope: it is used as it is, without the slash and without the scope's prefix.
     pub fn name(mut self, name: &'a str) -> Self {
         self.name = name;
         self
@@ -95,7 +96,7 @@ impl<'a> OpBuilder<'a> {
     }
 
     /// Sets an attr; those with a default may be left out.
-    pub fn attr(mut self, name: &'static str, value: impl Into<Attr>) -> Self {
+    pub fn attr(mut self, name: impl Into<attr::Name>, value: impl Into<Attr>) -> Self {
         self.attrs.set(name, value);
         self
     }
@@ -140,14 +141,17 @@ impl<'a> OpBuilder<'a> {
             (false, "") => self.op,
             (false, name) => name,
         };
-        let name = format!("{}{base}", self.scope.defaults.prefix);
+        let name = match base.ends_with('/') {
+            true => base.to_string(),
+            false => format!("{}{base}", self.scope.defaults.prefix),
+        };
         let mut control = self.scope.defaults.control.clone();
         let has_inputs = args.iter().any(|a| !matches!(a, Arg::List(list) if list.is_empty()));
         if !has_inputs {
             control.extend(self.scope.defaults.context.as_ref().and_then(|c| c.pivot));
         }
         let device = self.scope.defaults.devices.of(self.op, &self.attrs);
-        let request = NodeRequest {
+        let mut request = NodeRequest {
             op: self.op,
             name: &name,
             args,
@@ -158,8 +162,16 @@ impl<'a> OpBuilder<'a> {
         };
         let (op, given) = (self.op, request.args.clone());
         let mut shared = self.scope.lock();
+        if !self.scope.defaults.colocated.is_empty() {
+            request.attrs.set("_class", colocation(&self.scope.defaults.colocated, &shared.graph));
+        }
         shared.graph.add_node(request).map_err(|e| with_inputs(e, op, &given, &shared.graph))
     }
+}
+
+/// The attr that colocates a node with these.
+fn colocation(with: &[NodeId], graph: &Graph) -> Attr {
+    Attr::List(with.iter().map(|id| Attr::str(&format!("loc:@{}", graph.node(*id).name))).collect())
 }
 
 /// Inputs that an error names at most.

@@ -1,8 +1,9 @@
 //! `Callable`: a step prepared to be run many times.
 
+use std::time::Duration;
 use thalweg_core::error::Result;
 use thalweg_core::tensor::Tensor;
-use thalweg_runtime::{RunMetadata, RunOptions};
+use thalweg_runtime::{OnDone, RunMetadata, RunOptions};
 
 #[cfg(feature = "remote")]
 pub(crate) use remote::RemoteCallable;
@@ -45,6 +46,25 @@ impl Callable {
                 let (results, _) = callable.run(values, options)?;
                 Ok((results, RunMetadata::default()))
             }
+        }
+    }
+
+    /// Starts a run on the calling thread, and returns when the step has ended or has to wait; `done` is called once, on any thread. A step on
+    /// a server is waited for. The caller must cancel a run that may wait for ever.
+    pub fn start(&self, values: Vec<Tensor>, options: &RunOptions, done: OnDone) {
+        match &self.0 {
+            Backend::Local(callable) => callable.start(values, options, done),
+            #[cfg(feature = "remote")]
+            Backend::Remote(_) => done(self.run_with(values, options)),
+        }
+    }
+
+    /// Whether the last [`Callable::start`] returned within this time, and the next can be expected to. Not on a server.
+    pub fn starts_within(&self, limit: Duration) -> bool {
+        match &self.0 {
+            Backend::Local(callable) => callable.starts_within(limit),
+            #[cfg(feature = "remote")]
+            Backend::Remote(_) => false,
         }
     }
 

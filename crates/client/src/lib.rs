@@ -13,6 +13,7 @@ pub mod data;
 mod devices;
 mod function;
 mod gradients;
+mod inspect;
 mod operators;
 mod ops;
 mod output;

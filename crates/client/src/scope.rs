@@ -43,6 +43,8 @@ pub(crate) struct NodeDefaults {
     pub prefix: String,
     pub devices: Devices,
     pub control: Vec<NodeId>,
+    /// The nodes to be colocated with.
+    pub colocated: Vec<NodeId>,
     /// The control-flow context of nodes.
     pub context: Option<Arc<Context>>,
     pub variables: VariableScope,
@@ -143,6 +145,12 @@ impl Scope {
         self.defaults.prefix.strip_suffix('/').unwrap_or_default()
     }
 
+    /// As `name_scope`, under a full name that was made unique before; at the top if it is empty.
+    pub fn name_scope_again(&self, full: &str) -> Scope {
+        let full = full.trim_end_matches('/');
+        self.with(|p| p.prefix = if full.is_empty() { String::new() } else { format!("{full}/") })
+    }
+
     /// A unique name: this one, or this one with a number.
     pub fn unique_name(&self, name: &str) -> String {
         self.lock().graph.unique_name(&format!("{}{name}", self.defaults.prefix))
@@ -153,12 +161,40 @@ impl Scope {
         self.with(|p| p.control.extend(before.iter().filter_map(|op| op.borrow().id)))
     }
 
+    /// Nodes made on the scope returned depend on none of this scope's operations.
+    pub fn without_control_dependencies(&self) -> Scope {
+        self.with(|p| p.control.clear())
+    }
+
+    /// Nodes made on the scope returned are placed on the device of this operation too.
+    pub fn colocate_with(&self, other: &Operation) -> Scope {
+        self.with(|p| p.colocated.extend(other.id))
+    }
+
+    /// Nodes made on the scope returned are colocated with none of this scope's operations.
+    pub fn without_colocation(&self) -> Scope {
+        self.with(|p| p.colocated.clear())
+    }
+
+    /// The same graph outside of any loop and branch, and without dependencies: where variables are made.
+    pub fn outside_control_flow(&self) -> Scope {
+        self.with(|p| {
+            p.control.clear();
+            p.context = None;
+        })
+    }
+
     /// The first error made on this graph, with the file and line that made it.
     pub fn check(&self) -> Result<()> {
         match &self.lock().error {
             Some(e) => Err(e.clone()),
             None => Ok(()),
         }
+    }
+
+    /// As `check`, but forgets the error, so that the graph can be built on: for front ends that report each error where it is made.
+    pub fn take_error(&self) -> Option<Error> {
+        self.lock().error.take()
     }
 
     /// A copy of the graph so far.

@@ -188,6 +188,18 @@ impl Scope {
         self.name_scope(name).with(|p| p.variables = variables)
     }
 
+    /// The variable scope of this full name, with its own reuse, whatever scope this one is in; name scopes stay.
+    pub fn variable_scope_again(&self, full: &str, reuse: Reuse) -> Scope {
+        let prefix = if full.is_empty() { String::new() } else { format!("{full}/") };
+        self.with(|p| p.variables = VariableScope { prefix, reuse })
+    }
+
+    /// The full name of the variable scope, and its reuse.
+    pub fn variable_scope_name(&self) -> (&str, Reuse) {
+        let variables = &self.defaults.variables;
+        (variables.prefix.strip_suffix('/').unwrap_or_default(), variables.reuse)
+    }
+
     /// A variable scope with a unique name: `dense`, `dense_1`, ..
     pub fn default_variable_scope(&self, default: &str) -> Scope {
         let scope = self.name_scope(default);

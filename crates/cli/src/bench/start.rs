@@ -25,7 +25,7 @@ pub fn measure(pythons: &[PathBuf], effort: &Effort) -> Result<String> {
 }
 
 fn measure_with(graph: &Path, pythons: &[PathBuf], effort: &Effort) -> Result<String> {
-    let own = std::env::current_exe()?;
+    let own = crate::own_program()?;
     let mut us =
         Figures { seconds: Vec::new(), peak_kilobytes: 0.0, bytes: std::fs::metadata(&own)?.len() as f64 };
     let mut peers: Vec<Option<Figures>> = pythons.iter().map(|_| None).collect();

@@ -23,7 +23,7 @@ impl Program {
     pub fn new(mut command: Vec<OsString>) -> Result<Program> {
         let first = command.first().cloned().unwrap_or_default();
         if first == "train" {
-            return Ok(Program { path: std::env::current_exe().map_err(Error::from)?, args: command });
+            return Ok(Program { path: crate::own_program().map_err(Error::from)?, args: command });
         }
         command.remove(0);
         let path = PathBuf::from(first);

@@ -1,0 +1,94 @@
+"""TensorFlow 1's interface over Thalweg: describe a computation as a graph, run it in a session.
+
+    import thalweg as tf
+
+    a = tf.add(3, 5)
+    with tf.Session() as sess:
+        print(sess.run(a))
+"""
+
+import os as _os
+import sys as _sys
+
+from . import _engine
+from ._engine import DType, Operation, Tensor, Variable, as_dtype
+from . import errors
+from ._shapes import Dimension, TensorShape
+from ._graphs import (Graph, GraphKeys, add_to_collection, colocate_with, control_dependencies, convert_to_tensor,
+                      device, get_collection, get_collection_ref, get_default_graph, init_scope, name_scope,
+                      reset_default_graph, set_random_seed)
+from ._slices import IndexedSlices, SparseTensor, SparseTensorValue
+from . import _operators
+from ._variables import (VariableScope, AUTO_REUSE, all_variables, assign, assign_add, assign_sub, get_local_variable,
+                         get_variable, get_variable_scope, global_variables, global_variables_initializer,
+                         initialize_all_variables, initialize_local_variables, initialize_variables, is_variable_initialized,
+                         local_variables, local_variables_initializer, report_uninitialized_variables, tables_initializer,
+                         trainable_variables, variable_scope, variables_initializer)
+from ._session import (ConfigProto, GPUOptions, GraphDef, GraphOptions, InteractiveSession, OptimizerOptions, RunMetadata,
+                       RunOptions, Session, get_default_session)
+from ._arrays import *
+from ._mathematics import *
+from ._control_flow import (Assert, Print, case, cond, foldl, foldr, group, map_fn, no_op, scan, tuple, while_loop)
+from ._random import *
+from ._gradients import (AggregationMethod, clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value,
+                         global_norm, gradients)
+from .initializers import (constant_initializer, glorot_normal_initializer, glorot_uniform_initializer, he_normal_initializer, he_uniform_initializer,
+                           ones_initializer, orthogonal_initializer, random_normal_initializer,
+                           random_uniform_initializer, truncated_normal_initializer,
+                           variance_scaling_initializer, zeros_initializer)
+
+__version__ = _engine.__version__
+VERSION = __version__
+version = type(_sys)("thalweg.version")
+version.VERSION = __version__
+
+# The element types: tf.float32, tf.int32, ..
+for _name in ("float16", "float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+              "bool", "string", "complex64", "complex128", "qint8", "qint16", "qint32", "quint8", "quint16", "resource", "variant"):
+    globals()[_name] = as_dtype(_name)
+half, double = as_dtype("float16"), as_dtype("float64")
+newaxis = None
+
+_os.register_at_fork(after_in_child=_engine._forked)
+
+# Modules that are imported when they are first used.
+_MODULES = frozenset(("nn", "math", "linalg", "strings", "image", "random", "signal", "sparse", "sets", "bitwise", "io", "audio",
+                      "raw_ops", "train", "layers", "losses", "metrics", "summary", "initializers", "compat", "dtypes", "gfile",
+                      "logging", "saved_model", "debugging"))
+
+
+def disable_eager_execution():
+    """Nothing: graphs are deferred already."""
+
+
+def disable_v2_behavior():
+    """Nothing: this is TensorFlow 1's interface."""
+
+
+def executing_eagerly():
+    return False
+
+
+disable_resource_variables = enable_resource_variables = disable_v2_tensorshape = enable_v2_tensorshape = disable_v2_behavior
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module("." + name, __name__)
+    if name == "app":
+        raise AttributeError("tf.app and tf.flags are not part of thalweg; use argparse")
+    from ._op_functions import public
+
+    function = public(name)
+    if function is None:
+        raise AttributeError(f"module 'thalweg' has no attribute '{name}'")
+    globals()[name] = function
+    return function
+
+
+def __dir__():
+    from ._op_functions import public_names
+
+    return sorted(set(globals()) | _MODULES | set(public_names()))

@@ -1,0 +1,311 @@
+"""`Graph`, the default graph, and the `with` statements that decide what new nodes get: names, devices, dependencies.
+
+Each thread has a stack of scopes for each graph. A scope is a value of the engine (`_engine.Scope`); entering a `with` pushes one.
+"""
+
+import contextlib
+import threading
+
+from . import _engine
+
+
+class GraphKeys:
+    """Names of the collections that the library itself uses."""
+
+    GLOBAL_VARIABLES = "variables"
+    VARIABLES = "variables"
+    LOCAL_VARIABLES = "local_variables"
+    MODEL_VARIABLES = "model_variables"
+    METRIC_VARIABLES = "metric_variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    SUMMARIES = "summaries"
+    LOSSES = "losses"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    UPDATE_OPS = "update_ops"
+    TABLE_INITIALIZERS = "table_initializer"
+    ASSET_FILEPATHS = "asset_filepaths"
+    QUEUE_RUNNERS = "queue_runners"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    GLOBAL_STEP = "global_step"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    READY_OP = "ready_op"
+    SUMMARY_OP = "summary_op"
+    SAVERS = "savers"
+    TRAIN_OP = "train_op"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+
+
+class Graph:
+    """A dataflow graph. Nodes are made in the default graph: `with g.as_default():` makes this one it."""
+
+    def __init__(self):
+        self._root = _engine.Scope(self)
+        self._threads = threading.local()
+        self._collections = {}
+        self._finalized = False
+        self.seed = None
+
+    # Scopes.
+
+    @property
+    def _scopes(self):
+        try:
+            return self._threads.scopes
+        except AttributeError:
+            self._threads.scopes = [self._root]
+            return self._threads.scopes
+
+    @property
+    def _scope(self):
+        """Where nodes are made now."""
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+        return self._scopes[-1]
+
+    @contextlib.contextmanager
+    def _entered(self, scope):
+        scopes = self._scopes
+        scopes.append(scope)
+        try:
+            yield scope
+        finally:
+            scopes.pop()
+
+    @contextlib.contextmanager
+    def as_default(self):
+        stack = _default.graphs
+        stack.append(self)
+        try:
+            yield self
+        finally:
+            stack.pop()
+
+    @contextlib.contextmanager
+    def name_scope(self, name):
+        with self._entered(self._scope.name_scope(name or "")) as scope:
+            yield scope.name + "/" if scope.name else ""
+
+    def device(self, device_name_or_function):
+        if isinstance(device_name_or_function, _engine.ReplicaDevices):
+            return self._entered(self._scope.device_function(device_name_or_function))
+        if callable(device_name_or_function):
+            choose = device_name_or_function
+            return self._entered(self._scope.device_function(lambda op, device: _device_name(choose(_NewNode(op, device)))))
+        return self._entered(self._scope.device(_device_name(device_name_or_function)))
+
+    def control_dependencies(self, control_inputs):
+        if control_inputs is None:
+            return self._entered(self._scope.without_control_dependencies().outside_control_flow())
+        return self._entered(self._scope.control_dependencies([_operation(c) for c in control_inputs]))
+
+    def colocate_with(self, op, ignore_existing=False):
+        scope = self._scope.colocate_with(None) if ignore_existing or op is None else self._scope
+        return self._entered(scope if op is None else scope.colocate_with(getattr(op, "op", op)))
+
+    def unique_name(self, name, mark_as_used=True):
+        return self._scope.unique_name(name)
+
+    def get_name_scope(self):
+        return self._scopes[-1].name
+
+    # Nodes.
+
+    def get_operations(self):
+        return self._root.operations()
+
+    def get_operation_by_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        return self._root.operation(name)
+
+    def get_tensor_by_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        if ":" not in name:
+            raise ValueError(f"The name '{name}' looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form"
+                             " \"<op_name>:<output_index>\".")
+        return self._root.output(name)
+
+    def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
+        if isinstance(obj, str):
+            return self.get_tensor_by_name(obj) if ":" in obj else self.get_operation_by_name(obj)
+        if isinstance(obj, _engine.Variable):
+            obj = obj._graph_element
+        if isinstance(obj, (_engine.Tensor, _engine.Operation)):
+            if obj.graph is not self:
+                raise ValueError(f"{obj} is not an element of this graph.")
+            return obj
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a Tensor or Operation.")
+
+    def as_graph_def(self, from_version=None, add_shapes=False):
+        from ._session import GraphDef
+
+        return GraphDef(self._root.graph_def(add_shapes), self._root.graph_text)
+
+    @property
+    def version(self):
+        return self._root.version
+
+    # Collections. Those of the engine's own (losses, summaries, variables) are the engine's.
+
+    def add_to_collection(self, name, value):
+        if not self._root.add_to_collection(name, value):
+            self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names, value):
+        for name in (names,) if isinstance(names, str) else names or ():
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name):
+        return self._collections.setdefault(name, [])
+
+    def get_collection(self, name, scope=None):
+        found = self._engine_collection(name) + list(self._collections.get(name, ()))
+        if scope is None:
+            return found
+        import re
+
+        matches = re.compile(scope).match
+        return [item for item in found if hasattr(item, "name") and matches(item.name)]
+
+    def _engine_collection(self, name):
+        if name == GraphKeys.GLOBAL_VARIABLES:
+            return self._root.global_variables()
+        if name == GraphKeys.TRAINABLE_VARIABLES:
+            return self._root.trainable_variables()
+        if name == GraphKeys.LOCAL_VARIABLES:
+            return []
+        return self._root.collection(name)
+
+    def get_all_collection_keys(self):
+        return list(self._collections)
+
+    def clear_collection(self, name):
+        self._collections.pop(name, None)
+
+    def finalize(self):
+        self._finalized = True
+
+    @property
+    def finalized(self):
+        return self._finalized
+
+    def __reduce__(self):
+        raise TypeError("a graph cannot be pickled; save its as_graph_def()")
+
+
+class _NewNode:
+    """A node about to be made, for device functions."""
+
+    def __init__(self, op, device):
+        self.type, self.device, self.name = op, device, ""
+
+
+def _device_name(device):
+    if device is None or isinstance(device, str):
+        return device
+    return device.to_string() if hasattr(device, "to_string") else str(device)
+
+
+def _operation(obj):
+    if isinstance(obj, _engine.Variable):
+        return obj.op
+    return obj
+
+
+class _Default(threading.local):
+    def __init__(self):
+        self.graphs = []
+
+
+_default = _Default()
+_global = Graph()
+
+
+def get_default_graph():
+    graphs = _default.graphs
+    return graphs[-1] if graphs else _global
+
+
+def reset_default_graph():
+    """Begins a new default graph."""
+    global _global
+    if _default.graphs:
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting and"
+                             " create a new graph.")
+    _global = Graph()
+
+
+def current_scope():
+    """Where nodes are made now."""
+    return get_default_graph()._scope
+
+
+def _call_in(scope, function, args, kwargs=None):
+    """Calls a function with a scope on top: the engine does, for the parts of loops and branches."""
+    graph = get_default_graph()
+    with graph._entered(scope):
+        return function(*args, **kwargs or {})
+
+
+@contextlib.contextmanager
+def name_scope(name, default_name=None, values=None):
+    """Nodes made inside are named `name/..`; without a name, `default_name/..`."""
+    if name is None:
+        name = default_name
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name for name_scope must be a string, got {name!r}")
+    with get_default_graph().name_scope(name) as full:
+        yield full
+
+
+def device(device_name_or_function):
+    return get_default_graph().device(device_name_or_function)
+
+
+def control_dependencies(control_inputs):
+    """Nodes made inside run after these."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def colocate_with(op, ignore_existing=False):
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+def init_scope():
+    """Outside of loops, branches and dependencies."""
+    graph = get_default_graph()
+    return graph._entered(graph._scope.outside_control_flow())
+
+
+def set_random_seed(seed):
+    """All random ops made from now on depend on this seed."""
+    graph = get_default_graph()
+    graph.seed = seed
+    graph._root.set_random_seed(seed)
+
+
+def add_to_collection(name, value):
+    get_default_graph().add_to_collection(name, value)
+
+
+def get_collection(key, scope=None):
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key):
+    return get_default_graph().get_collection_ref(key)
+
+
+def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
+    """The value as a tensor: a tensor as it is, anything else as a constant."""
+    hint = dtype_hint if dtype_hint is not None else preferred_dtype
+    scope = current_scope()
+    if dtype is None and hint is not None and not isinstance(value, _engine.Tensor):
+        try:
+            return scope.convert(value, hint, name)
+        except (TypeError, ValueError):
+            pass
+    return scope.convert(value, dtype, name)

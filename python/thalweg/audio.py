@@ -1,0 +1,5 @@
+"""Sound."""
+
+from ._op_functions import namespace
+
+__getattr__, __dir__ = namespace(globals(), {}, ())
