@@ -123,8 +123,8 @@ def generator(n, finalized=None):
 
 
 def sliding(n, size, shift, stride, drop_remainder=True, source=None):
-    source = numbers(n) if source is None else source
-    return adapted("SlidingWindowDataset", shapes=[[None]], input_dataset=source._variant_tensor, window_size=size, window_shift=shift, window_stride=stride, drop_remainder=drop_remainder)
+    source, shape = (numbers(n), [None]) if source is None else (source, [None, None])
+    return adapted("SlidingWindowDataset", shapes=[shape], input_dataset=source._variant_tensor, window_size=size, window_shift=shift, window_stride=stride, drop_remainder=drop_remainder)
 
 
 def concrete(f, *specs):
@@ -293,7 +293,8 @@ PIPELINES = {
     "index flat map int32": lambda f: index_flat_map(4, index=lambda i: (tf.cast(i // 2, tf.int32), tf.cast(i % 2, tf.int32))),
     "weighted": lambda f: weighted([10, 10], [0.1, 0.9]),
     "weighted of three": lambda f: weighted([10, 10, 5], [0.5, 0.3, 0.2]),
-    "weighted by integers": lambda f: weighted([10, 30, 10, 9], [2, 1, 1, 3]),
+    "weighted by integers": lambda f: weighted([10, 30, 10, 50], [2, 1, 1, 3]),
+    "weighted too much": lambda f: weighted([10, 30, 10, 9], [2, 1, 1, 3]),
     "weighted nothing": lambda f: weighted([10, 0], [1, 1]),
     "weighted by zero": lambda f: weighted([10, 4], [0, 1]),
     "auto shard": lambda f: on_numbers("AutoShardDataset", 10, num_workers=3, index=1),
@@ -346,7 +347,10 @@ def run(target, make, files, one_shot):
         element = iterator.get_next()
         passes = []
         for _ in range(2):
-            session.run(iterator.initializer)
+            try:
+                session.run(iterator.initializer)
+            except errors.OpError as e:
+                return type(e).__name__
             passes.append(elements(session, element))
         return passes
 

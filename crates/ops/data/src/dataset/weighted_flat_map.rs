@@ -56,12 +56,23 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     emit(c, &all, WeightedFlatMap { parts: parts.into() })
 }
 
-/// The datasets, and how many elements of each there are. The heaviest has as many as the smallest dataset has.
+/// The datasets, and how many elements of each there are. As in TensorFlow, the heaviest has as many as the one has that has the fewest
+/// for its weight.
 fn parts(inputs: &[DatasetRef], weights: &[f64]) -> Result<Vec<(DatasetRef, i64)>> {
-    let fewest = inputs.iter().map(|d| d.cardinality()).min().unwrap_or(0);
+    let size = |(d, w): (&DatasetRef, &f64)| (d.cardinality(), w * d.cardinality() as f64);
+    let least = inputs.iter().zip(weights).map(size).min_by(|a, b| a.1.total_cmp(&b.1));
+    let base = least.map_or(0, |(n, _)| n) as f64;
     let heaviest = weights.iter().copied().fold(0.0, f64::max);
-    let count = |w: f64| if fewest == 0 { 0 } else { ((w / (heaviest / fewest as f64)) as i64).min(fewest) };
-    reserve::collect(inputs.iter().zip(weights).map(|(d, w)| (d.clone(), count(*w))))
+    let count = |(i, (d, w)): (usize, (&DatasetRef, &f64))| {
+        let (n, have) = ((w / (heaviest / base)) as i64, d.cardinality());
+        if n > have {
+            return Err(invalid!(
+                "Input {i} needs to have at least {n} elements. It only has {have} elements."
+            ));
+        }
+        Ok((d.clone(), n))
+    };
+    reserve::try_collect(inputs.iter().zip(weights).enumerate().map(count))
 }
 
 struct WeightedFlatMap {

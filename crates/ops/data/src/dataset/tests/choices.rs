@@ -73,11 +73,13 @@ fn rows_of_elements_have_numbers() {
 }
 
 #[test]
-fn the_heaviest_dataset_has_as_many_elements_as_the_smallest() {
+fn the_heaviest_dataset_has_as_many_elements_as_the_scarcest() {
     let some = weighted(&[6, 4, 4], &[3.0, 1.0, 2.0]).unwrap();
     assert_eq!(flat(&some), [100, 101, 102, 103, 200, 300, 301]);
     assert_eq!(cardinality(&some), 7);
     assert_eq!(flat(&weighted(&[6, 0], &[1.0, 1.0]).unwrap()), [0i64; 0]);
+    let scarce = weighted(&[10, 30, 10, 9], &[2.0, 1.0, 1.0, 3.0]).unwrap_err();
+    assert_eq!(scarce.message(), "Input 3 needs to have at least 10 elements. It only has 9 elements.");
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(weighted(&[2, 2], &[1.0, wrong]).unwrap_err().code(), Code::InvalidArgument);
     }
