@@ -10,9 +10,8 @@
 
 use crate::common::registry;
 
-const ABSENT: &[(&str, &[&str])] = &[
-    ("e11", &["CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveBcastSend"]),
-];
+const ABSENT: &[(&str, &[&str])] =
+    &[("e11", &["CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveBcastSend"])];
 
 #[test]
 fn an_op_that_appears_needs_the_tests_of_its_row() {

@@ -146,7 +146,8 @@ fn numeric_summary(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 
 /// The numbers that depend on the elements.
 fn summary(x: &[f64], low: f64, high: f64) -> [f64; FIXED - 2] {
-    let (mut nan, mut below, mut negative, mut zero, mut positive, mut above) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    let (mut nan, mut below, mut negative, mut zero, mut positive, mut above) =
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
     let (mut least, mut greatest, mut sum, mut finite) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0);
     for v in x {
         let kind = match *v {
