@@ -123,8 +123,8 @@ def generator(n, finalized=None):
 
 
 def sliding(n, size, shift, stride, drop_remainder=True, source=None):
-    source = numbers(n) if source is None else source
-    return adapted("SlidingWindowDataset", shapes=[[None]], input_dataset=source._variant_tensor, window_size=size, window_shift=shift, window_stride=stride, drop_remainder=drop_remainder)
+    source, shape = (numbers(n), [None]) if source is None else (source, [None, None])
+    return adapted("SlidingWindowDataset", shapes=[shape], input_dataset=source._variant_tensor, window_size=size, window_shift=shift, window_stride=stride, drop_remainder=drop_remainder)
 
 
 def concrete(f, *specs):
