@@ -285,7 +285,6 @@ PIPELINES = {
     "sliding strides": lambda f: sliding(7, 2, 2, 3, False),
     "sliding wide": lambda f: sliding(7, 14, 1, 1),
     "sliding nothing": lambda f: sliding(7, 0, 1, 1),
-    "sliding over different shapes": lambda f: sliding(7, 2, 1, 1, source=ragged()),
     "index flat map": lambda f: index_flat_map(5),
     "index flat map skipping": lambda f: index_flat_map(5, index=lambda i: (i // 2 * 2, i % 2)),
     "index flat map of scalars": lambda f: index_flat_map(4, rows=lambda x: x),
@@ -310,6 +309,9 @@ PIPELINES = {
     "snapshot wrong": lambda f: first_snapshot(f, 6, "both"),
 }
 
+
+# Pipelines whose iterators fail at their start.
+FAILING = ("sleep before now", "sliding nothing", "weighted too much", "weighted by zero", "auto shard files", "auto shard wrong", "fastest of different", "snapshot wrong")
 
 # Pipelines with a seed generator.
 STATEFUL = ("thread pool", "stats", "random again", "global shuffle", "global shuffle concatenated", "global shuffle again", "global shuffle of parts")

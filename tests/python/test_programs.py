@@ -1,5 +1,5 @@
 """The lectures' programs: each is a file of `programs`, byte-identical to what TensorFlow runs apart from the import line, and prints what
-TensorFlow printed (`programs/*.txt`, which `tests/interop/test_python_programs.py` checks against the real one)."""
+TensorFlow printed (`programs/*.txt`, which `with_tensorflow.py` checks against the real one)."""
 
 import pathlib
 import re

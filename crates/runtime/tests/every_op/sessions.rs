@@ -85,6 +85,9 @@ fn grown(t: &Tensor, elements: usize) -> Option<Tensor> {
     Tensor::from_bytes(t.dtype(), Shape::new(&dims).ok()?, &t.bytes().ok()?.repeat(times)).ok()
 }
 
+/// Each row of one input with each of another: hours where both are long.
+const QUADRATIC: [&str; 1] = ["NearestNeighbors"];
+
 /// Cases are small and run on one thread: the same with long inputs, where the op accepts them.
 #[test]
 fn long_inputs_give_the_same_on_any_number_of_threads() {
@@ -92,7 +95,8 @@ fn long_inputs_give_the_same_on_any_number_of_threads() {
     thalweg_core::buffer::set_limit(256 << 20);
     let (one, three) = (step(1), step(3));
     let (mut failures, mut grew) = (Vec::new(), std::collections::BTreeSet::new());
-    for example in examples().into_iter().filter(|e| e.op.class == Class::Plain && e.repeats()) {
+    let linear = |e: &Example| !QUADRATIC.contains(&e.op.name);
+    for example in examples().into_iter().filter(|e| e.op.class == Class::Plain && e.repeats() && linear(e)) {
         let all: Vec<usize> = (0..example.inputs.len()).collect();
         let subsets = [all.clone()].into_iter().chain(all.iter().map(|i| vec![*i]));
         for chosen in subsets {

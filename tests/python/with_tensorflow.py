@@ -1,5 +1,5 @@
 """The programs of `tests/python/programs` print the same with TensorFlow: their outputs are kept beside them, as `make python` has no TensorFlow.
-`python test_python_programs.py` writes them anew."""
+`python with_tensorflow.py` writes them anew, and pytest of this file checks them where TensorFlow is."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-FOLDER = pathlib.Path(__file__).parent.parent / "python"
+FOLDER = pathlib.Path(__file__).parent
 PROGRAMS = sorted((FOLDER / "programs").glob("*.py"))
 OURS = "import thalweg as tf\n"
 THEIRS = "import tensorflow.compat.v1 as tf; tf.disable_eager_execution()\n"
