@@ -15,7 +15,7 @@ use thalweg_dist::{Proxy, wait_for_stop};
 /// THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE are the defaults of
 /// the flags. When it is ready it prints one line:
 ///
-///     thalweg proxy: listening on grpc://ADDRESS:PORT, to grpcs://HOST:PORT
+///   thalweg proxy: listening on grpc://ADDRESS:PORT, to grpcs://HOST:PORT
 #[derive(clap::Args)]
 #[command(
     after_help = "Example: thalweg proxy --listen 127.0.0.1:2222 --to grpcs://trainer.example:2222 --tls-ca ca.pem --token-file token",

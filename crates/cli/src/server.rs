@@ -22,7 +22,7 @@ use thalweg_io::durable;
 /// shared by all its sessions, unless a session's config has
 /// isolate_session_state. When it is ready it prints one line:
 ///
-///     thalweg server: listening on grpc://ADDRESS:PORT, task /job:JOB/replica:0/task:N
+///   thalweg server: listening on grpc://ADDRESS:PORT, task /job:JOB/replica:0/task:N
 ///
 /// With --tls-cert and --tls-key it serves grpcs://; --tls-ca requires client
 /// certificates, --token-file tokens (thalweg proxy sends them for TensorFlow's
