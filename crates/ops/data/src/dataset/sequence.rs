@@ -11,6 +11,8 @@ use std::any::Any;
 use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{self, Poll};
 use thalweg_core::tensor::{EncodedVariant, VariantValue};
 
@@ -104,6 +106,9 @@ pub struct TypedDataset {
     pub depth: usize,
     inputs: Vec<DatasetRef>,
     dataset: Box<dyn Dataset>,
+    /// Asked of the dataset once: it asks its inputs, and an input may be reached by as many paths as 2 to the depth.
+    cardinality: AtomicI64,
+    random_access: Result<()>,
     /// `None` for datasets that no node made, such as windows.
     maker: Option<Maker>,
 }
@@ -150,7 +155,17 @@ impl TypedDataset {
             ));
         }
         let inputs = inputs.iter().map(|d| (*d).clone()).collect();
-        Ok(Arc::new(TypedDataset { types, shapes, depth, inputs, dataset: Box::new(dataset), maker }))
+        let (cardinality, random_access) = (AtomicI64::new(dataset.cardinality()), dataset.random_access());
+        Ok(Arc::new(TypedDataset {
+            types,
+            shapes,
+            depth,
+            inputs,
+            dataset: Box::new(dataset),
+            cardinality,
+            random_access,
+            maker,
+        }))
     }
 
     /// A new iterator over the dataset.
@@ -159,7 +174,7 @@ impl TypedDataset {
     }
 
     pub fn cardinality(&self) -> i64 {
-        self.dataset.cardinality()
+        self.cardinality.load(Relaxed)
     }
 
     /// The node that makes this dataset.
@@ -175,11 +190,17 @@ impl TypedDataset {
 
     /// As `cardinality`, after counting what can be counted, in the inputs too.
     pub async fn counted(self: &Arc<Self>, c: &Context) -> Result<i64> {
-        for dataset in self.family()? {
+        let mut family = self.family()?;
+        for dataset in &family {
             c.check()?;
             if let Some(work) = dataset.dataset.count(c) {
                 work.await?;
             }
+        }
+        // Inputs before those they are inputs of.
+        family.sort_by_key(|dataset| dataset.depth);
+        for dataset in &family {
+            dataset.cardinality.store(dataset.dataset.cardinality(), Relaxed);
         }
         Ok(self.cardinality())
     }
@@ -213,7 +234,7 @@ impl TypedDataset {
     }
 
     pub fn random_access(&self) -> Result<()> {
-        self.dataset.random_access()
+        self.random_access.clone()
     }
 
     /// Element number `i`; OutOfRange past the last one.

@@ -176,6 +176,17 @@ fn ranges_repeat_are_cut_and_put_together() {
 }
 
 #[test]
+fn a_dataset_with_two_to_the_sixty_paths_to_its_input_is_counted_and_indexed_at_once() {
+    let mut dataset = range(0, 5);
+    for _ in 0..60 {
+        dataset = pipeline("ConcatenateDataset", &step(1), &[dataset.clone(), dataset], &of_int64()).unwrap();
+    }
+    assert_eq!(cardinality(&dataset), 5 << 60);
+    let last = Tensor::scalar((5i64 << 60) - 1);
+    assert_eq!(pipeline("GetElementAtIndex", &step(1), &[dataset, last], &of_int64()).unwrap().to_scalar::<i64>().unwrap(), 4);
+}
+
+#[test]
 fn repeating_nothing_without_end_is_nothing() {
     assert_eq!(flat(&on(&range(0, 0), "RepeatDataset", &[-1])), [0i64; 0]);
 }
