@@ -52,6 +52,8 @@ const DEFAULT_FRAME: usize = 16_384;
 const MAX_WINDOW: i64 = i32::MAX as i64;
 /// The longest DATA frame while other streams are ready.
 const MAX_SHARED_FRAME: usize = 256 << 10;
+/// DATA frames that are encoded in one go: a peer may open and close the windows of thousands of streams with each frame it sends.
+const FRAMES: usize = 512;
 /// Encoded bytes that are buffered for the socket: back-pressure begins here.
 pub const BACKLOG: usize = 1 << 20;
 
@@ -151,22 +153,25 @@ impl FrameWriter {
         self.ready.push_back(stream);
     }
 
-    /// Encodes DATA frames as far as windows and the buffer's limit allow.
-    pub fn write_frames(&mut self) {
+    /// Encodes DATA frames as far as windows and the buffer's limit allow, but not very many. Whether more can be encoded now.
+    pub fn write_frames(&mut self) -> bool {
         if std::mem::take(&mut self.windows_changed) {
             let woken = |(id, s): (&u32, &mut Stream)| std::mem::take(&mut s.waits).then_some(*id);
             self.ready.extend(self.streams.iter_mut().filter_map(woken));
         }
-        while self.out.len() < BACKLOG
-            && let Some(id) = self.ready.pop_front()
-        {
+        for _ in 0..FRAMES {
+            if self.out.len() >= BACKLOG {
+                return false;
+            }
+            let Some(id) = self.ready.pop_front() else { return false };
             let Some(s) = self.streams.get_mut(&id) else { continue };
             let longest =
                 if self.ready.is_empty() { self.max_frame } else { self.max_frame.min(MAX_SHARED_FRAME) };
             let room = self.window.min(self.initial_window - s.used).min(longest as i64);
             if room <= 0 && s.left > 0 {
                 if self.window <= 0 {
-                    return self.ready.push_front(id);
+                    self.ready.push_front(id);
+                    return false;
                 }
                 s.waits = true;
                 continue;
@@ -184,6 +189,7 @@ impl FrameWriter {
                 true => self.finish(id),
             }
         }
+        !self.ready.is_empty()
     }
 
     fn finish(&mut self, id: u32) {

@@ -124,14 +124,19 @@ impl Transport {
         let _ = tokio::time::timeout(LINGER, last_words).await;
     }
 
-    /// Writes all that flow control allows.
+    /// Writes all that flow control allows, or for a time slice: a peer may read as fast as this writes.
     pub fn poll_flush(&mut self, cx: &mut Context) -> Poll<Handled> {
+        let mut since = None;
         loop {
-            self.writer.write_frames();
-            if self.writer.out.len() == 0 {
+            let more = self.writer.write_frames();
+            if self.writer.out.len() == 0 && !more {
                 return Pin::new(&mut self.socket).poll_flush(cx).map_err(ConnectionError::from);
             }
             ready!(self.writer.out.poll_flush(&mut self.socket, cx))?;
+            if since.get_or_insert_with(Instant::now).elapsed() > TIME_SLICE {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
         }
     }
 

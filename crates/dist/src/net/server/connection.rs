@@ -5,7 +5,7 @@ use super::pacing::{MAX_POLL, Pacer};
 use super::peer::Peer;
 use super::phase::Phase;
 use super::slots::ConnectionSlot;
-use super::turns::Turn;
+use super::turns::{Places, Turn};
 use crate::net::http2::frame::{self, put_goaway};
 use crate::net::http2::{KeepAlive, Role, Socket, Transport, budget_is_spent};
 use std::pin::pin;
@@ -26,7 +26,7 @@ pub async fn serve(
     stream: Socket,
     peer: Peer,
     slot: ConnectionSlot,
-    mut turn: Turn,
+    mut places: Places,
     stopped: watch::Receiver<Phase>,
 ) {
     let (log, answers, limits) = (peer.log, peer.unread.clone(), peer.limits);
@@ -67,8 +67,8 @@ pub async fn serve(
             calls.give_up_unfinished(&mut wire.writer);
         }
         std::task::ready!(pace.poll_ready(cx));
-        let is_stranger = !pace.is_known();
-        if is_stranger {
+        let mut turn = places.line(&pace);
+        if let Some(turn) = &mut turn {
             std::task::ready!(turn.poll(cx));
         }
         let began = Instant::now();
@@ -88,19 +88,34 @@ pub async fn serve(
             }
         };
         let cost = pace.polled(began, std::mem::take(&mut calls.earned), calls.waiting(), cx);
-        if is_stranger {
+        if let Some(turn) = turn {
             turn.end(cost);
         }
         worked
     });
     let ended = ended.await;
-    cancel_calls(&mut calls, &mut turn).await;
+    cancel_calls(&mut calls, &mut places.stranger).await;
     if let Err(e) = ended {
         log.debug("connection_ended", &[("error", &e.why)]);
         if e.code != frame::NO_ERROR {
             drop(calls);
             wire.linger().await;
         }
+    }
+}
+
+impl Places {
+    /// Where the connection has to wait before its next poll.
+    fn line(&mut self, pace: &Pacer) -> Option<&mut Turn> {
+        if !pace.is_known() {
+            return Some(&mut self.stranger);
+        }
+        if pace.is_busy(Instant::now()) {
+            return Some(&mut self.busy);
+        }
+        // It may have calmed down in the line.
+        self.busy.give_up();
+        None
     }
 }
 

@@ -4,7 +4,7 @@ use super::connection;
 use super::peer::Peer;
 use super::phase::Phase;
 use super::slots::{ConnectionSlot, ConnectionSlots};
-use super::turns::Turns;
+use super::turns::Lines;
 use crate::auth::Origin;
 use crate::log::Log;
 use crate::net::http2::Socket;
@@ -79,18 +79,18 @@ pub async fn serve(
     stopped: watch::Receiver<Phase>,
 ) {
     let mut open = tokio::task::JoinSet::new();
-    let turns = Arc::<Turns>::default();
+    let lines = Lines::new();
     // Ends when the acceptor does.
     while let Some((stream, address, slot)) = connections.recv().await {
         let (peer, acceptor, stopped) = (peer.clone(), acceptor.clone(), stopped.clone());
-        let mut turn = turns.turn(address.ip());
+        let mut places = lines.places(address.ip());
         open.spawn(async move {
             let secured = secured(acceptor, stream, stall_timeout, stopped.clone());
-            let secured = turn.each_poll_of(secured).await;
+            let secured = places.stranger.each_poll_of(secured).await;
             let origin = |certificate| Origin { address, certificate };
             match secured {
                 Ok((socket, certificate)) => {
-                    connection::serve(socket, peer(origin(certificate)), slot, turn, stopped).await
+                    connection::serve(socket, peer(origin(certificate)), slot, places, stopped).await
                 }
                 Err(e) => {
                     let refused = Status::new(Code::Unauthenticated, format!("no connection: {e}"));

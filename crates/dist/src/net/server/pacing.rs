@@ -26,6 +26,11 @@ const MIN_WAIT: Duration = Duration::from_millis(5);
 /// The maximum wait after one poll.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
+/// A connection is busy while its polls of late took longer than this..
+const BUSY: Duration = Duration::from_micros(500);
+/// .. of which 1/CALM of real time is forgotten: a connection that takes less of its thread is not busy for long.
+const CALM: u32 = 4;
+
 /// The cost of an async task that a call started or cancelled: the runtime polls or drops it after the connection's poll.
 const TASK: Duration = Duration::from_micros(15);
 
@@ -63,6 +68,8 @@ pub struct Pacer {
     refilled: Instant,
     /// What it earned by answered calls, less what it spent.
     merit: Duration,
+    /// The time that its polls took of late.
+    recent: Duration,
     wait: Option<Pin<Box<Sleep>>>,
 }
 
@@ -73,6 +80,7 @@ impl Pacer {
             debt: Duration::ZERO,
             refilled: Instant::now(),
             merit: Duration::ZERO,
+            recent: Duration::ZERO,
             wait: None,
         }
     }
@@ -91,6 +99,15 @@ impl Pacer {
         !self.merit.is_zero()
     }
 
+    /// Whether it has kept its thread busy until then: others that need it for less go first.
+    pub fn is_busy(&self, now: Instant) -> bool {
+        self.recent_at(now) > BUSY
+    }
+
+    fn recent_at(&self, now: Instant) -> Duration {
+        self.recent.saturating_sub(now.duration_since(self.refilled) / CALM)
+    }
+
     /// Charges a poll that began at `began`, with so many calls pending. Returns its cost.
     pub fn polled(&mut self, began: Instant, earned: Earned, waiting: usize, cx: &mut Context) -> Duration {
         let now = Instant::now();
@@ -98,6 +115,8 @@ impl Pacer {
         let worth = earned.worth();
         self.merit = self.merit.saturating_add(worth).saturating_sub(cost).min(MAX_MERIT);
         self.earn(worth + now.duration_since(self.refilled) / REFILL);
+        let took = now.duration_since(began).min(MAX_POLL);
+        self.recent = self.recent_at(now).saturating_add(took).min(2 * BUSY);
         self.refilled = now;
         self.spend(cost);
         // Pending calls will be answered: they are lent credit.
@@ -165,6 +184,25 @@ mod tests {
         assert_eq!(polls_until_paced(&mut pace, large), 10_000);
         // Ten seconds of a step on the connection's own thread, or of another process on its core.
         assert!(poll(&mut pace, Duration::from_secs(10), Earned::default(), 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_the_thread_for_long_is_busy_until_it_rests() {
+        let mut pace = Pacer::new();
+        let answer = || Earned { calls: 1, ..Default::default() };
+        // A call of 50 us in each millisecond.
+        for _ in 0..1000 {
+            tokio::time::advance(Duration::from_millis(1)).await;
+            assert!(poll(&mut pace, Duration::from_micros(50), answer(), 0));
+            assert!(!pace.is_busy(Instant::now()));
+        }
+        // Polls without a rest: busy whatever they earn, and for a bounded time.
+        for _ in 0..100 {
+            assert!(poll(&mut pace, MAX_POLL, answer(), 0));
+        }
+        assert!(pace.is_busy(Instant::now()));
+        tokio::time::advance(2 * CALM * BUSY).await;
+        assert!(!pace.is_busy(Instant::now()));
     }
 
     /// A step that moves thousands of tensors starts as many calls before the first response.

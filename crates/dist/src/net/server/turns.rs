@@ -1,9 +1,9 @@
-//! Turns: connections that have earned nothing share a part of their io thread.
+//! Turns: connections that must not make others wait stand in a line of their io thread.
 //!
-//! An async runtime polls ready tasks in order, so a request would wait for every new connection and every connection without answered
-//! calls that is ready before it. These strangers wait in a line instead. One of them is polled between two polls of the sockets, and all
-//! together get a share of the thread's time. Addresses take turns in it, whatever their number of connections. Connections with answered
-//! calls (`pacing`) are polled at once.
+//! An async runtime polls ready tasks in order, so a request would wait for every connection that is ready before it. Two kinds of
+//! connections wait in a line instead: strangers, which have earned nothing (`pacing`), and busy ones, which have kept the thread busy
+//! of late. One of each line is polled between two polls of the sockets. Strangers together get a share of the thread's time; busy
+//! ones get what is left. Addresses take turns in a line, whatever their number of connections. All others are polled at once.
 
 use super::pacing::MAX_POLL;
 use std::collections::{BTreeMap, HashMap};
@@ -27,9 +27,36 @@ const MAX_ADDRESSES: usize = 1024;
 /// A round, in which each address has one turn, and the number of the ticket.
 type Ticket = (u64, u64);
 
-/// The line of one io thread.
-#[derive(Default)]
-pub struct Turns(Mutex<Line>);
+/// A line of one io thread.
+pub struct Turns {
+    /// Whether those in it share a part of the time.
+    limited: bool,
+    line: Mutex<Line>,
+}
+
+/// The lines of one io thread.
+#[derive(Clone)]
+pub struct Lines {
+    strangers: Arc<Turns>,
+    busy: Arc<Turns>,
+}
+
+/// The places of a connection in them.
+pub struct Places {
+    pub stranger: Turn,
+    pub busy: Turn,
+}
+
+impl Lines {
+    pub fn new() -> Lines {
+        Lines { strangers: Turns::new(true), busy: Turns::new(false) }
+    }
+
+    /// For a connection from this address.
+    pub fn places(&self, address: IpAddr) -> Places {
+        Places { stranger: self.strangers.turn(address), busy: self.busy.turn(address) }
+    }
+}
 
 #[derive(Default)]
 struct Line {
@@ -58,8 +85,11 @@ pub struct Turn {
 }
 
 impl Turns {
-    /// For a connection from this address.
-    pub fn turn(self: &Arc<Turns>, address: IpAddr) -> Turn {
+    fn new(limited: bool) -> Arc<Turns> {
+        Arc::new(Turns { limited, line: Mutex::default() })
+    }
+
+    fn turn(self: &Arc<Turns>, address: IpAddr) -> Turn {
         Turn { turns: self.clone(), address, ticket: None }
     }
 
@@ -81,7 +111,7 @@ impl Turns {
 /// The next turn.
 impl Wake for Turns {
     fn wake(self: Arc<Turns>) {
-        let mut line = lock(&self.0);
+        let mut line = lock(&self.line);
         line.pausing = false;
         let next = line.waiting.pop_first();
         if let Some((ticket, waker)) = next {
@@ -95,7 +125,7 @@ impl Wake for Turns {
 impl Turn {
     /// Ready when it is this one's turn, which lasts until `end`.
     pub fn poll(&mut self, cx: &mut Context) -> Poll<()> {
-        let mut line = lock(&self.turns.0);
+        let mut line = lock(&self.turns.line);
         let ticket = *self.ticket.get_or_insert_with(|| line.ticket(self.address));
         if line.turn.is_none() && line.waiting.is_empty() && !line.pausing {
             line.give(ticket);
@@ -122,13 +152,21 @@ impl Turn {
 
     /// Ends the turn, which cost this much.
     pub fn end(&mut self, cost: Duration) {
-        let pause = lock(&self.turns.0).use_up(cost);
+        let pause = match self.turns.limited {
+            true => lock(&self.turns.line).use_up(cost),
+            false => Duration::ZERO,
+        };
         self.leave(pause);
+    }
+
+    /// Leaves the line, if it stands in it.
+    pub fn give_up(&mut self) {
+        self.leave(Duration::ZERO);
     }
 
     fn leave(&mut self, pause: Duration) {
         let Some(ticket) = self.ticket.take() else { return };
-        let mut line = lock(&self.turns.0);
+        let mut line = lock(&self.turns.line);
         line.waiting.remove(&ticket);
         if line.turn == Some(ticket) {
             line.turn = None;
@@ -141,7 +179,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.leave(Duration::ZERO);
+        self.give_up();
     }
 }
 
@@ -195,7 +233,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_after_another_in_order() {
-        let turns = Arc::<Turns>::default();
+        let turns = Turns::new(true);
         let [mut a, mut b, mut c] = [0; 3].map(|_| turns.turn(address(1)));
         assert!(is_ready(&mut a) && !is_ready(&mut b) && !is_ready(&mut c));
         // Whoever has the turn keeps it until its end.
@@ -210,7 +248,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn sockets_are_polled_between_two_turns() {
-        let turns = Arc::<Turns>::default();
+        let turns = Turns::new(true);
         let [mut a, mut b] = [0; 2].map(|_| turns.turn(address(1)));
         assert!(is_ready(&mut a));
         a.end(Duration::ZERO);
@@ -222,7 +260,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_address_with_many_connections_has_every_other_turn() {
-        let turns = Arc::<Turns>::default();
+        let turns = Turns::new(true);
         let mut many: Vec<Turn> = (0..100).map(|_| turns.turn(address(1))).collect();
         assert!(is_ready(&mut many[0]) && many[1..].iter_mut().all(|turn| !is_ready(turn)));
         let mut one = turns.turn(address(2));
@@ -238,19 +276,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn addresses_are_forgotten() {
-        let turns = Arc::<Turns>::default();
+        let turns = Turns::new(true);
         for i in 0..3 * MAX_ADDRESSES as u32 {
             let mut turn = turns.turn(IpAddr::from(i.to_be_bytes()));
             assert!(is_ready(&mut turn));
             end(&mut turn).await;
-            lock(&turns.0).round += 1;
+            lock(&turns.line).round += 1;
         }
-        assert!(lock(&turns.0).rounds.len() <= MAX_ADDRESSES);
+        assert!(lock(&turns.line).rounds.len() <= MAX_ADDRESSES);
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_goes_leaves_the_turn_to_others() {
-        let turns = Arc::<Turns>::default();
+        let turns = Turns::new(true);
         let [mut a, mut b, mut c] = [0; 3].map(|_| turns.turn(address(1)));
         assert!(is_ready(&mut a) && !is_ready(&mut b) && !is_ready(&mut c));
         drop(b);
@@ -258,13 +296,27 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(is_ready(&mut c));
         end(&mut c).await;
-        let line = lock(&turns.0);
+        let line = lock(&turns.line);
         assert!(line.waiting.is_empty() && line.turn.is_none() && !line.pausing);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn together_they_get_a_share_of_the_time() {
-        let turns = Arc::<Turns>::default();
+    async fn busy_connections_take_turns_and_get_all_the_time_there_is() {
+        let turns = Turns::new(false);
+        let [mut a, mut b] = [0; 2].map(|_| turns.turn(address(1)));
+        for _ in 0..1000 {
+            assert!(is_ready(&mut a) && !is_ready(&mut b));
+            a.end(Duration::from_secs(1));
+            assert!(!is_ready(&mut b), "in the same round of polls");
+            tokio::task::yield_now().await;
+            assert!(is_ready(&mut b));
+            end(&mut b).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn together_strangers_get_a_share_of_the_time() {
+        let turns = Turns::new(true);
         let (slice, all) = (Duration::from_micros(250), Duration::from_secs(1));
         let (began, worked) = (Instant::now(), AtomicUsize::new(0));
         let stranger = async |mut turn: Turn| {

@@ -339,3 +339,24 @@ fn settings_of_the_peer_count_from_when_they_come() {
     assert_eq!(drained(&mut s), [(frame::HEADERS, frame::END_HEADERS, 1, vec![0x20, 0x83])]);
     s.apply_setting(0xfff, 7).unwrap();
 }
+
+/// Regression: one frame of SETTINGS that opened the windows of ten thousand streams was answered in one poll, which took milliseconds.
+#[test]
+fn thousands_of_frames_are_encoded_some_at_a_time() {
+    let mut s = FrameWriter { initial_window: 0, ..Default::default() };
+    let count = 3 * FRAMES + 1;
+    for stream in 0..count as u32 {
+        s.open(stream);
+        s.message(stream, [Bytes::from_static(b"ab")].into(), Ending::Nothing, None);
+    }
+    while s.write_frames() {}
+    assert_eq!(s.out.len(), 0);
+    s.apply_setting(frame::SET_INITIAL_WINDOW, 1).unwrap();
+    for _ in 0..3 {
+        assert!(s.write_frames());
+        assert_eq!(s.out.drained().len(), FRAMES * (frame::HEAD + 1));
+    }
+    // The last stream; then those that are blocked again.
+    while s.write_frames() {}
+    assert_eq!(s.out.drained().len(), frame::HEAD + 1);
+}

@@ -5,11 +5,10 @@ use crate::net::PeerLimits;
 use crate::net::http2::frame::{FrameHeader, HEAD, PREFACE, put_settings};
 use crate::net::http2::{FrameWriter, Head};
 use crate::net::server::slots::ConnectionSlots;
-use crate::net::server::turns::Turns;
+use crate::net::server::turns::Lines;
 use crate::testing::{Frame, framed, peer, services};
 use bytes::BytesMut;
 use std::net::IpAddr;
-use std::sync::Arc;
 use thalweg_proto::{
     CreateSessionRequest, CreateSessionResponse, ListDevicesRequest, Message, RunStepRequest, decode, text,
 };
@@ -34,8 +33,8 @@ struct Client {
     writer: FrameWriter,
 }
 
-fn turn() -> Turn {
-    Arc::<Turns>::default().turn([127, 0, 0, 1].into())
+fn places() -> Places {
+    Lines::new().places([127, 0, 0, 1].into())
 }
 
 impl Bench {
@@ -56,7 +55,7 @@ impl Bench {
         let slots = ConnectionSlots::new(4);
         let slot = |n| slots.take(IpAddr::from([127, 0, 0, n])).unwrap();
         let (peer, stopped) = (self.peer, self.phase.subscribe());
-        let served = serve(self.socket.into(), peer, slot(1), turn(), stopped);
+        let served = serve(self.socket.into(), peer, slot(1), places(), stopped);
         (served, self.client, self.phase, slot(2))
     }
 }
@@ -229,7 +228,7 @@ async fn a_connection_whose_place_is_wanted_by_another_ends() {
     let slot = ConnectionSlots::new(4).take(IpAddr::from([127, 0, 0, 1])).unwrap();
     slot.dismiss();
     let (mut client, stopped) = (b.client, b.phase.subscribe());
-    both(serve(b.socket.into(), b.peer, slot, turn(), stopped), async {
+    both(serve(b.socket.into(), b.peer, slot, places(), stopped), async {
         assert_eq!(client.next(&[frame::GOAWAY]).await.unwrap().number(), 0);
         assert!(client.next(&[frame::GOAWAY]).await.is_none());
     })
