@@ -53,6 +53,35 @@ fn iris_is_told_apart_and_printed_as_in_the_lecture() {
     }
 }
 
+#[test]
+fn products_in_bfloat16_learn_and_the_model_is_float() {
+    let folder = folder("bfloat16");
+    let (logdir, exported) = (folder.join("log"), folder.join("exported"));
+    let paths = [&logdir, &exported].map(|p| p.to_str().unwrap().to_string());
+    let common = ["iris", "--precision", "bfloat16", "--logdir", &paths[0], "--export", &paths[1]];
+    let out = train(&common);
+    assert!(out.contains("seed 1, products in bfloat16"), "{out}");
+    assert!(number(&result(&out, "test accuracy")) >= 0.93);
+    let last = number(&result(&out, "last loss"));
+    // A checkpoint of one precision goes on in the other: weights are float in both.
+    let float = train(&["iris", "--logdir", &paths[0], "--resume", "--steps", "1001"]);
+    assert!((number(&result(&float, "last loss")) - last).abs() < 0.5, "{float}");
+    let shown = Command::new(env!("CARGO_BIN_EXE_thalweg")).args(["inspect", &paths[1]]).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("float") && !shown.contains("bfloat16"), "{shown}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_precision_without_products_is_refused() {
+    let done = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(["train", "linear", "--precision", "bfloat16"])
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&done.stderr).contains("has no matrix products"));
+}
+
 /// With MNIST's own files, `make lectures` is the long version.
 #[test]
 fn both_models_read_digits() {

@@ -19,6 +19,7 @@ mod ops;
 mod output;
 mod outputs;
 mod partitioned;
+mod product_precision;
 pub mod saved_model;
 mod scope;
 mod session;

@@ -40,8 +40,7 @@ macro_rules! binary {
 binary! {
     sub = "Sub"; div = "RealDiv"; div_no_nan = "DivNoNan"; maximum = "Maximum"; minimum = "Minimum"; squared_difference = "SquaredDifference";
     less = "Less"; less_equal = "LessEqual"; greater = "Greater"; greater_equal = "GreaterEqual"; equal = "Equal"; not_equal = "NotEqual";
-    logical_and = "LogicalAnd"; logical_or = "LogicalOr"; floor_div = "FloorDiv"; floor_mod = "FloorMod"; matmul = "MatMul";
-    batch_matmul = "BatchMatMulV2"; reshape_to = "Reshape"; bias_add = "BiasAdd"; broadcast_to = "BroadcastTo"; tile = "Tile";
+    logical_and = "LogicalAnd"; logical_or = "LogicalOr"; floor_div = "FloorDiv"; floor_mod = "FloorMod"; reshape_to = "Reshape"; bias_add = "BiasAdd"; broadcast_to = "BroadcastTo"; tile = "Tile";
 }
 
 impl Scope {

@@ -9,6 +9,7 @@ use crate::variables::{VariableScope, VariableStore};
 use std::borrow::Borrow;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::node::NodeId;
 use thalweg_core::op::Op;
@@ -48,6 +49,8 @@ pub(crate) struct NodeDefaults {
     /// The control-flow context of nodes.
     pub context: Option<Arc<Context>>,
     pub variables: VariableScope,
+    /// The type in which products of `float` are computed.
+    pub product_precision: Option<DataType>,
     /// The location of new nodes and errors, instead of the calling line.
     pub location: Option<&'static Location<'static>>,
 }

@@ -2,6 +2,7 @@
 
 use super::cluster::ClusterArgs;
 use super::optimizer;
+use super::precision::Precision;
 use super::schedule::ScheduleArgs;
 use std::path::PathBuf;
 
@@ -19,6 +20,9 @@ pub struct RunArgs {
     /// The optimizer
     #[arg(long)]
     pub optimizer: Option<optimizer::Kind>,
+    /// The type in which matrix products and convolutions are computed; weights are float
+    #[arg(long, default_value = "float")]
+    pub precision: Precision,
     /// Seed of the initial weights and of the order of the examples
     #[arg(long, default_value_t = 1)]
     pub seed: i64,

@@ -155,6 +155,7 @@ fn hparams(program: &dyn Program, settings: &Settings) -> HParams {
     own.fold(HParams::new(), |all, (name, value)| all.set(name, value))
         .set("learning_rate", settings.schedule.rate)
         .set("optimizer", settings.optimizer.name())
+        .set("precision", settings.precision.name())
         .set("batch", settings.batch)
         .set("steps", settings.steps as f64)
         .set("seed", settings.seed as f64)

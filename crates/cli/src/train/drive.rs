@@ -37,7 +37,7 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     target_files::check(settings)?;
     export::check(program, settings)?;
     let stop = Stop::listen()?;
-    let g = Scope::new();
+    let g = settings.precision.scope(&Scope::new());
     g.set_random_seed(settings.seed);
     let model = program.model(&g, settings)?;
     let mut keeper = Keeper::new(&g, program, settings)?;

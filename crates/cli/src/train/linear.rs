@@ -26,6 +26,10 @@ impl Program for Linear {
         Defaults { steps: 200, batch: 100, rate: 0.5, falls_over: None, optimizer: optimizer::Kind::Sgd }
     }
 
+    fn has_products(&self) -> bool {
+        false
+    }
+
     fn examples(&self) -> usize {
         self.x.len()
     }

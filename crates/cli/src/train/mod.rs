@@ -17,6 +17,7 @@ mod own_table;
 pub use own_table::FormatArgs;
 mod optimizer;
 pub use optimizer::Kind as OptimizerKind;
+mod precision;
 mod profile;
 mod program;
 mod progress;

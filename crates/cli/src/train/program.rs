@@ -26,6 +26,11 @@ pub trait Program {
         Ok(())
     }
 
+    /// Whether its model multiplies matrices.
+    fn has_products(&self) -> bool {
+        true
+    }
+
     /// The size of the training set, and the maximum of a batch.
     fn examples(&self) -> usize;
 

@@ -2,6 +2,7 @@
 
 use super::args::{BatchArgs, RunArgs};
 use super::optimizer;
+use super::precision::Precision;
 use super::program::{Program, Training};
 use super::progress::Form;
 use super::schedule::Schedule;
@@ -41,6 +42,7 @@ pub struct Settings {
     pub early_stop: Option<u64>,
     pub schedule: Schedule,
     pub optimizer: optimizer::Kind,
+    pub precision: Precision,
     pub seed: i64,
     pub threads: usize,
     pub svg: Option<PathBuf>,
@@ -75,6 +77,7 @@ impl Settings {
             early_stop: batches.and_then(|b| b.early_stop),
             schedule: Schedule::new(rate, &run.schedule, defaults.falls_over, steps),
             optimizer: run.optimizer.unwrap_or(defaults.optimizer),
+            precision: run.precision,
             seed: run.seed,
             threads: run.threads,
             svg: run.svg.clone(),
@@ -88,6 +91,11 @@ impl Settings {
             replicas: None,
         };
         settings.check()?;
+        if settings.precision != Precision::Float && !program.has_products() {
+            return Err(Failure::Usage(invalid!(
+                "--precision has no effect: the model has no matrix products"
+            )));
+        }
         Ok(settings)
     }
 

@@ -21,7 +21,7 @@ pub fn head(program: &dyn Program, settings: &Settings, g: &Scope) -> String {
     }
     rows.push(vec!["total".into(), String::new(), grouped(parameters(g))]);
     format!(
-        "{}{}\n{} steps of {}, {} at {}, seed {}\n\n{}\n",
+        "{}{}\n{} steps of {}, {} at {}, seed {}{}\n\n{}\n",
         program.preface(),
         program.title(),
         settings.steps,
@@ -29,6 +29,7 @@ pub fn head(program: &dyn Program, settings: &Settings, g: &Scope) -> String {
         settings.optimizer.name(),
         settings.schedule.text(),
         settings.seed,
+        settings.precision.remark(),
         table(&rows, &[Align::Left, Align::Left, Align::Right], WIDEST)
     )
 }
@@ -42,6 +43,7 @@ pub fn head_fields(program: &dyn Program, settings: &Settings, g: &Scope) -> Val
         "steps_per_epoch": settings.steps_per_epoch,
         "optimizer": settings.optimizer.name(),
         "learning_rate": settings.schedule.rate,
+        "precision": settings.precision.name(),
         "seed": settings.seed,
         "parameters": parameters(g),
     })

@@ -39,6 +39,10 @@ impl Program for Tally {
         Defaults { steps: 500, batch: 1, rate: 1.0, optimizer: optimizer::Kind::Sgd, falls_over: None }
     }
 
+    fn has_products(&self) -> bool {
+        false
+    }
+
     fn examples(&self) -> usize {
         1
     }

@@ -76,7 +76,7 @@ impl Replica<'_> {
         let (settings, is_chief) = (self.settings, self.task.role == Role::Chief);
         let setter =
             ReplicaDeviceSetter::for_cluster(self.task.cluster()).worker_device(&self.task.device()).greedy();
-        let g = Scope::new().device_function(setter.device_function());
+        let g = settings.precision.scope(&Scope::new().device_function(setter.device_function()));
         g.set_random_seed(settings.seed);
         let model = self.program.model(&g, settings)?;
         if is_chief {

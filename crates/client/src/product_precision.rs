@@ -1,0 +1,50 @@
+//! The precision of matrix products and convolutions.
+
+use crate::output::Output;
+use crate::scope::Scope;
+use std::borrow::Borrow;
+use thalweg_core::dtype::DataType;
+
+impl Scope {
+    /// Products and convolutions of `float` tensors that are made on the scope returned, and their gradients, are computed in this type:
+    /// `bfloat16` halves the memory they read, and rounds their operands and results to 8 bits. Sums within a product are `float`. Variables,
+    /// all other ops and the types that callers see stay `float`.
+    ///
+    /// ```
+    /// use thalweg_client::{DataType, Scope, Session};
+    ///
+    /// let g = Scope::new().with_product_precision(DataType::Bfloat16);
+    /// let x = g.constant([[1f32, 2.0]]);
+    /// let y = g.matmul(&x, g.constant([[1f32], [0.001]]));
+    /// assert_eq!(y.dtype(), DataType::Float);
+    /// // 1.002 has no bfloat16: the next one is 1.
+    /// assert_eq!(Session::new(&g)?.run(&[y], &[])?[0].as_slice::<f32>()?, [1.0]);
+    /// # Ok::<(), thalweg_client::Error>(())
+    /// ```
+    pub fn with_product_precision(&self, dtype: DataType) -> Scope {
+        self.with(|defaults| defaults.product_precision = Some(dtype))
+    }
+
+    /// Op `MatMul`.
+    #[track_caller]
+    pub fn matmul(&self, x: impl Borrow<Output>, y: impl Borrow<Output>) -> Output {
+        self.product(x.borrow(), y.borrow(), |x, y| self.op("MatMul").input(x).input(y).output())
+    }
+
+    /// Op `BatchMatMulV2`.
+    #[track_caller]
+    pub fn batch_matmul(&self, x: impl Borrow<Output>, y: impl Borrow<Output>) -> Output {
+        self.product(x.borrow(), y.borrow(), |x, y| self.op("BatchMatMulV2").input(x).input(y).output())
+    }
+
+    /// A product of two tensors, made by `make` in the precision of products.
+    #[track_caller]
+    pub fn product(&self, x: &Output, y: &Output, make: impl FnOnce(&Output, &Output) -> Output) -> Output {
+        match self.defaults.product_precision {
+            Some(dtype) if x.dtype() == DataType::Float && y.dtype() == DataType::Float => {
+                self.cast(make(&self.cast(x, dtype), &self.cast(y, dtype)), DataType::Float)
+            }
+            _ => make(x, y),
+        }
+    }
+}
