@@ -9,9 +9,10 @@ use std::ffi::{c_int, c_uchar};
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::builder::Arg;
-use thalweg_core::error::{Error, Result};
+use thalweg_core::error::{Code, Error, Result};
 use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
+use thalweg_core::signature::infer_attrs;
 use thalweg_graph::{NodeRequest, NodeSpec, names};
 
 pub struct Description {
@@ -68,6 +69,8 @@ impl Description {
             if g.registry.get(&self.op).is_none() && g.library.get(&self.op).is_some() {
                 return Ok((self.call(g)?, Some(self.op.clone())));
             }
+            // As TensorFlow's: a mistake in a node is an invalid argument.
+            g.registry.find(&self.op).map_err(|e| invalid!("{}", e.message()))?;
             let request = NodeRequest {
                 op: &self.op,
                 name: &self.name,
@@ -77,12 +80,16 @@ impl Description {
                 device: &self.device,
                 location: None,
             };
-            Ok((g.add_node(request)?, None))
+            match g.add_node(request) {
+                // What the engine cannot run is a node all the same: running it is the error.
+                Err(e) if e.code() == Code::Unimplemented => Ok((self.call(g)?, None)),
+                made => Ok((made?, None)),
+            }
         })?;
         Ok(self.graph.operation_as(id, called.as_deref()))
     }
 
-    /// A call of the function whose name is the type.
+    /// By names: a call of the function whose name is the type, or a node whose shapes are not known.
     fn call(&self, g: &mut thalweg_graph::Graph) -> Result<NodeId> {
         let data = self.outputs().map(|o| g.tensor_name(*o));
         let control = self.control.iter().map(|id| format!("^{}", g.node(*id).name));
@@ -91,10 +98,26 @@ impl Description {
             op: self.op.clone(),
             inputs: data.chain(control).collect(),
             device: self.device.clone(),
-            attrs: self.attrs.clone(),
+            attrs: self.inferred(g)?,
         };
         g.add_specs(vec![spec], true)?;
         g.get(&self.name)
+    }
+}
+
+impl Description {
+    /// The attrs, with those that follow from the inputs of an op.
+    fn inferred(&self, g: &thalweg_graph::Graph) -> Result<Attrs> {
+        let mut attrs = self.attrs.clone();
+        if let Some(op) = g.registry.get(&self.op) {
+            let types = |arg: &Arg| match arg {
+                Arg::One(o) => vec![g.dtype(*o)],
+                Arg::List(list) => list.iter().map(|o| g.dtype(*o)).collect(),
+            };
+            let given: Vec<_> = self.args.iter().map(types).collect();
+            infer_attrs(g.signature(op)?, &given, &mut attrs)?;
+        }
+        Ok(attrs)
     }
 }
 

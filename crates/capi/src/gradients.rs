@@ -3,9 +3,12 @@
 use crate::graph::{Graph, Port};
 use crate::pointers::{Array, Handle, Out, Text, need};
 use crate::status::{Status, answer};
+use std::collections::HashSet;
 use std::ffi::c_int;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
+use thalweg_core::node::Output;
+use thalweg_core::op::Gradient;
 use thalweg_graph::gradients::{self, Options};
 
 fn add(
@@ -26,6 +29,20 @@ fn add(
                 node.name
             ));
         }
+        check_reachable(g, &ys, &xs)?;
+        // Through integers that are stopped at flows nothing, which is no mistake.
+        let flows = |y: &Output| {
+            let stops = matches!(g.node(y.node).op.grad, Gradient::Stops) && g.node(y.node).inputs.len() == 1;
+            !(stops && g.dtype(*y).is_integer())
+        };
+        let kept: Vec<bool> = ys.iter().map(flows).collect();
+        let only = |all: &[Output]| -> Vec<Output> {
+            all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(o, _)| *o).collect()
+        };
+        let (ys, seeds) = (only(&ys), only(&seeds));
+        if ys.is_empty() {
+            return Ok(vec![None; xs.len()]);
+        }
         let options = Options { grad_ys: &seeds, scope: prefix, ..Options::default() };
         let found = gradients::gradients(g, &ys, &xs, &options)?;
         found.into_iter().map(|grad| gradients::to_dense(g, grad)).collect::<Result<Vec<_>>>()
@@ -36,7 +53,24 @@ fn add(
     Ok(())
 }
 
-/// `dx` are the initial gradients of the `ys`, ones if it is null. Where the `ys` do not depend on an `x`, its gradient is null.
+/// TensorFlow has no gradient at all, not even none, of what nothing leads to.
+fn check_reachable(g: &thalweg_graph::Graph, ys: &[Output], xs: &[Output]) -> Result<()> {
+    let (mut seen, mut stack) = (HashSet::new(), ys.to_vec());
+    while let Some(o) = stack.pop() {
+        if seen.insert(o.node) {
+            stack.extend(g.node(o.node).inputs.iter().copied());
+        }
+    }
+    match xs.iter().find(|x| !seen.contains(&x.node)) {
+        None => Ok(()),
+        Some(x) => Err(invalid!(
+            "Cannot compute the partial derivative for node '{}' as it's unreachable from the output node(s).",
+            g.node(x.node).name
+        )),
+    }
+}
+
+/// `dx` are the initial gradients of the `ys`, ones if it is null. Where it is stopped between, a gradient is null.
 #[unsafe(no_mangle)]
 pub extern "C" fn TF_AddGradientsWithPrefix(
     graph: Option<&Graph>,

@@ -20,6 +20,7 @@ impl Options {
         // Sessions in a process may have pools of their own; ours have one each.
         let config = ConfigProto { session_inter_op_thread_pool: Vec::new(), ..self.config.clone() };
         let mut options = thalweg_dist::session_options(&SessionOptions::default(), &config)?;
+        options.any_feed_shape = true;
         options.threads = usize::try_from(config.intra_op_parallelism_threads).unwrap_or(0);
         Ok(options)
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg_client::saved_model::state_steps;
 use thalweg_client::{self as client, Output, RunOptions};
-use thalweg_core::error::{Result, cancelled, data_loss, failed_precondition};
+use thalweg_core::error::{Result, cancelled, data_loss, failed_precondition, not_found};
 use thalweg_core::invalid;
 use thalweg_core::node;
 use thalweg_core::tensor;
@@ -31,6 +31,12 @@ impl Session {
     pub fn open(graph: Arc<SharedGraph>, options: &Options) -> Result<Session> {
         let client = match options.is_local() {
             true => client::Session::with_options(&graph.scope, options.local()?)?,
+            false if !options.target.starts_with("grpc") => {
+                return Err(not_found(format_args!(
+                    "No session factory registered for the target '{}'; there are '' (this process), grpc:// and grpcs://",
+                    options.target
+                )));
+            }
             false => client::Session::connect_with(&options.target, &graph.scope, options.config.clone())?,
         };
         Ok(Session::over(graph, client))

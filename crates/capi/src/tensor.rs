@@ -221,7 +221,8 @@ pub extern "C" fn TF_TensorMaybeMove(from: Option<&Tensor>) -> Option<Box<Tensor
     (ours && Arc::strong_count(&from.memory) == 1).then(|| Box::new(share(from)))
 }
 
-fn share(from: &Tensor) -> Tensor {
+/// Another tensor over the same memory.
+pub fn share(from: &Tensor) -> Tensor {
     Tensor { dims: from.dims.clone(), memory: from.memory.clone(), ..*from }
 }
 

@@ -84,13 +84,13 @@ impl TString {
         *self = made;
     }
 
-    /// Frees its bytes, and empties it.
+    /// Frees its own bytes, and is empty then. Others stay as they are.
     pub fn free(&mut self) {
         if self.form() == LARGE {
             // SAFETY: a large string owns its bytes, which malloc allocated.
             unsafe { libc::free(self.0[2] as *mut c_void) };
+            *self = TString::EMPTY;
         }
-        *self = TString::EMPTY;
     }
 }
 

@@ -120,13 +120,12 @@ pub extern "C" fn TF_NewWhile(
     })
 }
 
-/// The parameters end with this, unless something is not set: then the caller may set it, or abort.
+/// The parameters end with this, whether or not it succeeds.
 #[unsafe(no_mangle)]
 pub extern "C" fn TF_FinishWhile(params: Option<&Params>, status: Option<&mut Status>, outputs: Out<Port>) {
     answer(status, (), || {
         let params = need(params)?;
-        check_set(params)?;
-        let done = finish(params, &outputs);
+        let done = check_set(params).and_then(|()| finish(params, &outputs));
         params.end();
         done
     });

@@ -60,6 +60,14 @@ impl Graph {
         Ok(Imported { names, unused_inputs: unused })
     }
 
+    /// The prefix, with a number if nodes have it already.
+    fn free_prefix(&self, prefix: &str) -> String {
+        let taken: HashSet<&str> = self.nodes().iter().flat_map(|n| scopes_of(&n.name)).collect();
+        let numbered = (1..).map(|i| format!("{prefix}_{i}"));
+        let mut free = std::iter::once(prefix.to_string()).chain(numbered).filter(|p| !taken.contains(p.as_str()));
+        free.next().unwrap_or_default()
+    }
+
     fn new_names(&mut self, def: &GraphDef, options: &ImportOptions) -> Result<HashMap<String, String>> {
         let prefix = options.prefix.trim_end_matches('/');
         if !prefix.is_empty() && !names::is_valid(prefix) {
@@ -67,7 +75,7 @@ impl Graph {
         }
         let prefix = match (prefix.is_empty(), options.unique_prefix) {
             (true, _) => String::new(),
-            (false, true) => format!("{}/", self.unique_name(prefix)),
+            (false, true) => format!("{}/", self.free_prefix(prefix)),
             (false, false) => format!("{prefix}/"),
         };
         let mut names = HashMap::with_capacity(def.node.len());
@@ -140,4 +148,10 @@ impl Graph {
         }
         Ok(())
     }
+}
+
+/// A name, and the scopes that it is in.
+fn scopes_of(name: &str) -> impl Iterator<Item = &str> {
+    let scopes = name.match_indices('/').filter_map(|(at, _)| name.get(..at));
+    std::iter::once(name).chain(scopes)
 }

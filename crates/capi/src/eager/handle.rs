@@ -3,8 +3,9 @@
 use super::context::Context;
 use crate::pointers::{Handle, Text, c_text, need};
 use crate::status::{Status, answer, quiet};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, share};
 use std::ffi::{CString, c_char, c_int};
+use std::sync::OnceLock;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::tensor;
@@ -12,16 +13,18 @@ use thalweg_core::tensor;
 pub struct TensorHandle {
     pub value: tensor::Tensor,
     device: CString,
+    /// Its elements for C, once they have been asked for: all tensors of a handle share memory.
+    seen: OnceLock<Tensor>,
 }
 
 impl TensorHandle {
     pub fn new(value: tensor::Tensor, device: &str) -> TensorHandle {
-        TensorHandle { value, device: c_text(device) }
+        TensorHandle { value, device: c_text(device), seen: OnceLock::new() }
     }
 
     /// On the first device of any process: where values of the host are.
     pub fn on_host(value: tensor::Tensor) -> TensorHandle {
-        TensorHandle { value, device: c"/job:localhost/replica:0/task:0/device:CPU:0".to_owned() }
+        TensorHandle::new(value, "/job:localhost/replica:0/task:0/device:CPU:0")
     }
 
     pub fn device(&self) -> &str {
@@ -122,7 +125,7 @@ pub extern "C" fn TFE_TensorHandleCopySharingTensor(
 ) -> Option<Box<TensorHandle>> {
     answer(status, None, || {
         let h = handle(h)?;
-        Ok(Some(Box::new(TensorHandle { value: h.value.clone(), device: h.device.clone() })))
+        Ok(Some(Box::new(TensorHandle::new(h.value.clone(), h.device()))))
     })
 }
 
@@ -131,7 +134,13 @@ pub extern "C" fn TFE_TensorHandleResolve(
     h: Option<&TensorHandle>,
     status: Option<&mut Status>,
 ) -> Option<Box<Tensor>> {
-    answer(status, None, || Ok(Some(Box::new(Tensor::of(handle(h)?.value.clone())?))))
+    answer(status, None, || {
+        let h = handle(h)?;
+        if h.seen.get().is_none() {
+            let _ = h.seen.set(Tensor::of(h.value.clone())?);
+        }
+        Ok(h.seen.get().map(|seen| Box::new(share(seen))))
+    })
 }
 
 #[unsafe(no_mangle)]
