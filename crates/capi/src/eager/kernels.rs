@@ -15,7 +15,7 @@ use thalweg_core::kernel::KernelNode;
 use thalweg_core::op::{Class, Op};
 use thalweg_core::registry::Registry;
 use thalweg_core::runnable::Runnable;
-use thalweg_core::signature::{Signature, infer_attrs};
+use thalweg_core::signature::{ArgType, Signature, infer_attrs};
 use thalweg_core::step::StepContext;
 use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
@@ -43,8 +43,17 @@ fn types(inputs: &Inputs) -> Vec<Vec<DataType>> {
     inputs.iter().map(|arg| arg.iter().map(Tensor::dtype).collect()).collect()
 }
 
-/// The attrs of a call, those included that follow from its inputs.
+/// The attrs of a call, those included that follow from its inputs. Where both say something, the inputs are right, as in TensorFlow.
 pub fn completed(signature: &Signature, inputs: &Inputs, mut attrs: Attrs) -> Result<Attrs> {
+    for (arg, _) in signature.inputs.iter().zip(inputs).filter(|(_, given)| !given.is_empty()) {
+        let by_type = match arg.ty {
+            ArgType::Attr(name) | ArgType::List(name) => Some(name),
+            ArgType::Fixed(_) => None,
+        };
+        for name in [by_type, arg.number].into_iter().flatten() {
+            attrs.remove(name);
+        }
+    }
     infer_attrs(signature, &types(inputs), &mut attrs)?;
     signature.complete(&mut attrs)?;
     Ok(attrs)
