@@ -21,6 +21,7 @@ FILES = {
     "tstring.rs": "tf_tstring.h",
     "tensor.rs": "tf_tensor.h",
     "eager/experimental.rs": "eager/c_api_experimental.h",
+    "checkpoint.rs": "c_api_experimental.h",
 }
 
 # Handles by their type in Rust; where a name stands for several, by source.
@@ -30,7 +31,7 @@ HANDLES = {
     "Results": "TF_ImportGraphDefResults", "Session": "TF_Session", "DeviceList": "TF_DeviceList", "Deprecated": "TF_DeprecatedSession",
     "Server": "TF_Server", "Library": "TF_Library", "ApiDefs": "TF_ApiDefMap", "Metadata": "TF_AttrMetadata", "Params": "TF_WhileParams",
     "Context": "TFE_Context", "TensorHandle": "TFE_TensorHandle", "InArray": "TFE_TensorHandle*", "Call": "TFE_Op",
-    "DebugInfo": "TFE_TensorDebugInfo", "Executor": "TFE_Executor", "Options": "TF_SessionOptions",
+    "DebugInfo": "TFE_TensorDebugInfo", "Reader": "TF_CheckpointReader", "Executor": "TFE_Executor", "Options": "TF_SessionOptions",
 }
 OPTIONS = {"import.rs": "TF_ImportGraphDefOptions", "eager/context.rs": "TFE_ContextOptions"}
 
@@ -54,7 +55,7 @@ PARAMETERS = {
     ("TF_SetAttrType", "value"): "TF_DataType value", ("TF_SetAttrTypeList", "values"): "const TF_DataType* values",
     ("TF_OperationGetAttrType", "value"): "TF_DataType* value", ("TF_OperationGetAttrTypeList", "values"): "TF_DataType* values",
     ("TFE_OpSetAttrType", "value"): "TF_DataType value", ("TFE_OpSetAttrTypeList", "values"): "const TF_DataType* values",
-    ("TF_OperationInput", "input"): "TF_Input input", ("TF_OperationInputType", "input"): "TF_Input input",
+    ("TF_UpdateEdge", "to"): "TF_Input to", ("TF_OperationInput", "input"): "TF_Input input", ("TF_OperationInputType", "input"): "TF_Input input",
     ("TF_OperationOutputConsumers", "found"): "TF_Input* found",
     ("TF_OperationGetAttrString", "value"): "void* value", ("TF_OperationGetAttrStringList", "values"): "void** values",
     ("TF_OperationGetAttrStringList", "storage"): "void* storage", ("TF_OperationGetAttrName", "into"): "char* into",

@@ -191,6 +191,13 @@ static void strangers(void) {
   TF_DeleteBuffer(full);
   WORKS(TF_SessionRun(session, NULL, &feed, &value, 1, &fetch, &result, 1, NULL, 0, NULL, s));
   TF_DeleteTensor(result);
+  // An edge of another type, which TensorFlow accepts until the session does not: nothing is changed.
+  TF_Operation* n = placeholder(g, "integer", TF_INT32);
+  d = TF_NewOperation(g, "Neg", "neg");
+  TF_AddInput(d, feed);
+  TF_Operation* neg = TF_FinishOperation(d, s);
+  FAILS(TF_UpdateEdge(g, out(n, 0), (TF_Input){neg, 0}, s));
+  EXPECT(TF_OperationInput((TF_Input){neg, 0}).oper == x);
   // The session keeps the graph: its operations stay valid.
   TF_DeleteGraph(g);
   WORKS(TF_SessionRun(session, NULL, &feed, &value, 1, &fetch, &result, 1, NULL, 0, NULL, s));

@@ -67,7 +67,9 @@ pub extern "C" fn TF_Reset(
     answer(status, (), || {
         let options = need(options)?;
         if options.is_local() {
-            return Err(unimplemented("sessions in this process share no containers: there is nothing to reset"));
+            return Err(unimplemented(
+                "sessions in this process share no containers: there is nothing to reset",
+            ));
         }
         RemoteSession::reset(&options.target, &names(&containers, count)?)
     });
@@ -148,7 +150,7 @@ pub extern "C" fn TF_PRunSetup(
         let feeds = full(&session.graph, &names(&input_names, num_inputs)?)?;
         let fetches = full(&session.graph, &names(&output_names, num_outputs)?)?;
         let made = partial::set_up(session, &feeds, &fetches, &names(&target_names, num_targets)?)?;
-        handle.put(crate::library::malloced(&c_text(&made))?);
+        handle.put(crate::pointers::c_copy(&c_text(&made))?);
         Ok(())
     });
 }

@@ -231,7 +231,7 @@ pub extern "C" fn TF_FunctionDebugString(function: Option<&Function>, length: Ou
     quiet(std::ptr::null_mut(), || {
         let text = c_text(&thalweg_proto::text::print(&lock(&need(function)?.definition).to_proto()?));
         length.put(text.as_bytes().len());
-        crate::library::malloced(&text)
+        crate::pointers::c_copy(&text)
     })
 }
 
@@ -249,7 +249,8 @@ pub extern "C" fn TF_GraphCopyFunction(
     status: Option<&mut Status>,
 ) {
     answer(status, (), || {
-        let function = function.ok_or_else(|| invalid!("'func' argument to TF_GraphCopyFunction cannot be null"))?;
+        let function =
+            function.ok_or_else(|| invalid!("'func' argument to TF_GraphCopyFunction cannot be null"))?;
         need(graph)?.0.scope.change(|g| {
             let mut library = g.library.clone();
             function.add_to(&mut library)?;
@@ -293,10 +294,10 @@ pub extern "C" fn TF_GraphRemoveFunction(graph: Option<&Graph>, name: Text, stat
     answer(status, (), || {
         let name = name.str()?;
         match need(graph)?.0.scope.read(|g| g.library.get(name).is_some()) {
-            true => Err(unimplemented(format_args!("the function '{name}' cannot be removed: nodes may call it"))),
-            false => Err(not_found(format_args!(
-                "Tried to remove non-existent function '{name}'."
-            ))),
+            true => {
+                Err(unimplemented(format_args!("the function '{name}' cannot be removed: nodes may call it")))
+            }
+            false => Err(not_found(format_args!("Tried to remove non-existent function '{name}'."))),
         }
     });
 }

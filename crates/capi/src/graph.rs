@@ -3,13 +3,14 @@
 use crate::buffer::Buffer;
 use crate::pointers::{Handle, Out, Text, c_text, need};
 use crate::status::{Status, answer, quiet};
-use std::ffi::{CString, c_int};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use thalweg_client::Scope;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::node::{self, NodeId};
 use thalweg_core::registry::Registry;
+use thalweg_core::sync::lock;
 use thalweg_graph::convert::op_to_proto;
 use thalweg_proto::VersionDef;
 
@@ -24,7 +25,8 @@ pub struct Graph(pub Arc<SharedGraph>);
 
 pub struct SharedGraph {
     pub scope: Scope,
-    /// Of each node, by its number.
+    /// Of each node, by its number. Boxed, as C keeps their addresses.
+    #[allow(clippy::vec_box)]
     operations: Mutex<Vec<Box<Operation>>>,
     own: Weak<SharedGraph>,
 }
@@ -34,8 +36,11 @@ pub struct Operation {
     graph: Weak<SharedGraph>,
     pub id: NodeId,
     pub name: CString,
-    pub op: CString,
-    pub device: CString,
+    op: CString,
+    /// The function that the node calls, where its caller gave that as its type.
+    called: OnceLock<CString>,
+    /// The requested device, and those before it, which somebody may still read.
+    devices: Mutex<Vec<CString>>,
 }
 
 /// `TF_Output` and `TF_Input`: an output or input of an operation.
@@ -55,6 +60,19 @@ impl Port {
 impl Operation {
     pub fn graph(&self) -> Result<Arc<SharedGraph>> {
         self.graph.upgrade().ok_or_else(|| invalid!("the graph of an operation has been deleted"))
+    }
+
+    pub fn op(&self) -> &CStr {
+        self.called.get().unwrap_or(&self.op)
+    }
+
+    /// Valid as long as the operation, whatever is requested later.
+    pub fn device(&self) -> *const c_char {
+        lock(&self.devices).last().map_or(c"".as_ptr(), |device| device.as_ptr())
+    }
+
+    pub fn set_device(&self, device: &str) {
+        lock(&self.devices).push(c_text(device));
     }
 
     /// Reads the node.
@@ -78,7 +96,7 @@ impl SharedGraph {
 
     /// The operation, shown with another type than its node's: the name of the function that it calls.
     pub fn operation_as(&self, id: NodeId, op: Option<&str>) -> Handle<Operation> {
-        let mut operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut operations = lock(&self.operations);
         if operations.len() <= id.at() {
             self.scope.read(|g| {
                 let known = operations.len();
@@ -88,20 +106,17 @@ impl SharedGraph {
                         id: NodeId(i as u32),
                         name: c_text(&node.name),
                         op: c_text(node.op.name),
-                        device: c_text(&node.device),
+                        called: OnceLock::new(),
+                        devices: Mutex::new(vec![c_text(&node.device)]),
                     }));
                 }
             });
         }
-        match operations.get_mut(id.at()) {
-            Some(operation) => {
-                if let Some(op) = op {
-                    operation.op = c_text(op);
-                }
-                Handle::of(operation)
-            }
-            None => Handle::null(),
+        let Some(operation) = operations.get(id.at()) else { return Handle::null() };
+        if let Some(op) = op {
+            let _ = operation.called.set(c_text(op));
         }
+        Handle::of(operation)
     }
 
     pub fn port(&self, o: node::Output) -> Port {
@@ -233,11 +248,11 @@ pub extern "C" fn TF_OperationToNodeDef(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn TF_GraphDebugString(graph: Option<&Graph>, length: Out<usize>) -> *mut std::ffi::c_char {
+pub extern "C" fn TF_GraphDebugString(graph: Option<&Graph>, length: Out<usize>) -> *mut c_char {
     quiet(std::ptr::null_mut(), || {
         let text = c_text(&thalweg_proto::text::print(&need(graph)?.0.scope.to_graph_def()?));
         length.put(text.as_bytes().len());
-        crate::library::malloced(&text)
+        crate::pointers::c_copy(&text)
     })
 }
 

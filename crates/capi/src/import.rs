@@ -196,7 +196,8 @@ impl Options {
         };
         let mut results = Results::default();
         for (name, index) in &self.outputs {
-            let index = u32::try_from(*index).map_err(|_| invalid!("Invalid return output {name}:{index}"))?;
+            let index =
+                u32::try_from(*index).map_err(|_| invalid!("Invalid return output {name}:{index}"))?;
             let output = match plain.inputs.get(&(name.clone(), index)) {
                 Some(mapped) => *mapped,
                 None => node(name)?.output(index),

@@ -14,6 +14,8 @@
 
 mod attrs;
 mod buffer;
+mod changes;
+mod checkpoint;
 mod deprecated;
 mod description;
 mod devices;

@@ -7,7 +7,7 @@ use crate::status::{Status, answer, quiet};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use thalweg_core::attr::Attr;
-use thalweg_core::error::{Result, not_found, resource_exhausted, unimplemented};
+use thalweg_core::error::{Result, not_found, unimplemented};
 use thalweg_core::op::Op;
 use thalweg_graph::convert::{attr_to_proto, op_to_proto};
 use thalweg_proto::{Message, OpList};
@@ -18,13 +18,6 @@ const VERSION: &CStr = c"2.21.0";
 #[unsafe(no_mangle)]
 pub extern "C" fn TF_Version() -> *const c_char {
     VERSION.as_ptr()
-}
-
-/// A copy that the caller frees.
-pub fn malloced(text: &CStr) -> Result<*mut c_char> {
-    // SAFETY: a string that ends with a zero; a null is checked for.
-    let copy = unsafe { libc::strdup(text.as_ptr()) };
-    if copy.is_null() { Err(resource_exhausted("no memory for a string")) } else { Ok(copy) }
 }
 
 /// The ops that programs may use.
@@ -95,10 +88,7 @@ fn field(number: u8, bytes: &[u8], into: &mut Vec<u8>) {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn TF_NewApiDefMap(
-    ops: Option<&Buffer>,
-    status: Option<&mut Status>,
-) -> Option<Box<ApiDefs>> {
+pub extern "C" fn TF_NewApiDefMap(ops: Option<&Buffer>, status: Option<&mut Status>) -> Option<Box<ApiDefs>> {
     answer(status, None, || {
         let list: OpList = need(ops)?.decode("OpList")?;
         let described = list.op.into_iter().map(|op| {

@@ -31,12 +31,12 @@ pub extern "C" fn TF_OperationName(operation: Option<&Operation>) -> *const c_ch
 
 #[unsafe(no_mangle)]
 pub extern "C" fn TF_OperationOpType(operation: Option<&Operation>) -> *const c_char {
-    text(operation, |o| &o.op)
+    text(operation, Operation::op)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn TF_OperationDevice(operation: Option<&Operation>) -> *const c_char {
-    text(operation, |o| &o.device)
+    operation.map_or(c"".as_ptr(), Operation::device)
 }
 
 #[unsafe(no_mangle)]
@@ -233,4 +233,3 @@ pub extern "C" fn TF_OperationGetAttrName(
         Ok(())
     });
 }
-

@@ -1,7 +1,7 @@
 //! Partial runs: steps that are fed and fetched from while they run.
 
 use crate::graph::{Operation, Port, SharedGraph};
-use crate::pointers::{Array, Handle, Out, Text, c_text, need};
+use crate::pointers::{Array, Copied, Handle, Out, Text, c_copy, c_text, need};
 use crate::session::{Session, hand_over, values_of};
 use crate::status::{Status, answer};
 use crate::tensor::Tensor;
@@ -25,8 +25,7 @@ pub struct PartialRuns {
 impl PartialRuns {
     fn add(&self, run: PartialRun, feeds: &[String], fetches: &[String], targets: &[String]) -> String {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let handle =
-            format!("{}->{}/{}/{number}", feeds.join(","), fetches.join(","), targets.join(","));
+        let handle = format!("{}->{}/{}/{number}", feeds.join(","), fetches.join(","), targets.join(","));
         lock(&self.running).insert(handle.clone(), Arc::new(run));
         handle
     }
@@ -66,18 +65,13 @@ fn tensor_names(graph: &SharedGraph, ports: &[Port]) -> Result<Vec<String>> {
 }
 
 /// Starts one; its handle.
-pub fn set_up(
-    session: &Session,
-    feeds: &[String],
-    fetches: &[String],
-    targets: &[String],
-) -> Result<String> {
+pub fn set_up(session: &Session, feeds: &[String], fetches: &[String], targets: &[String]) -> Result<String> {
     session.check_open()?;
     // The session takes the graph's new nodes along with a run; an empty one will do.
     session.client.callable(&[], &Vec::<thalweg_client::Operation>::new())?;
     let runtime = session.client.runtime();
-    let runtime =
-        runtime.ok_or_else(|| unimplemented("partial runs are for sessions in this process, not on a server"))?;
+    let runtime = runtime
+        .ok_or_else(|| unimplemented("partial runs are for sessions in this process, not on a server"))?;
     let run = runtime.partial_run(&strs(feeds), &strs(fetches), &strs(targets))?;
     Ok(session.partial.add(run, feeds, fetches, targets))
 }
@@ -108,7 +102,7 @@ pub extern "C" fn TF_SessionPRunSetup(
         let feeds = tensor_names(graph, inputs.slice(num_inputs)?)?;
         let fetches = tensor_names(graph, outputs.slice(num_outputs)?)?;
         let made = set_up(session, &feeds, &fetches, &targets)?;
-        handle.put(crate::library::malloced(&c_text(&made))?);
+        handle.put(c_copy(&c_text(&made))?);
         Ok(())
     });
 }
@@ -140,7 +134,6 @@ pub extern "C" fn TF_SessionPRun(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn TF_DeletePRunHandle(handle: *mut c_char) {
-    // SAFETY: null, or a handle of TF_SessionPRunSetup, which malloc allocated.
-    unsafe { libc::free(handle.cast()) }
+pub extern "C" fn TF_DeletePRunHandle(handle: Copied) {
+    handle.free();
 }

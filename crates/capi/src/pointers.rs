@@ -5,8 +5,8 @@
 //! what is counted beside it, during the call. Nulls and negative counts are errors here. Handles are `Option<&T>`, `Option<&mut T>` and
 //! `Option<Box<T>>`, which have the layout of pointers that may be null.
 
-use std::ffi::{CStr, c_char, c_int};
-use thalweg_core::error::Result;
+use std::ffi::{CStr, CString, c_char, c_int};
+use thalweg_core::error::{Result, resource_exhausted};
 use thalweg_core::invalid;
 
 /// `const char*`: text that ends with a zero.
@@ -161,7 +161,25 @@ pub fn need<T>(handle: Option<T>) -> Result<T> {
 }
 
 /// Text for C: without the zeros that would end it.
-pub fn c_text(text: &str) -> std::ffi::CString {
+pub fn c_text(text: &str) -> CString {
     let clean: Vec<u8> = text.bytes().filter(|b| *b != 0).collect();
-    std::ffi::CString::new(clean).unwrap_or_default()
+    CString::new(clean).unwrap_or_default()
+}
+
+/// A copy that the caller frees.
+pub fn c_copy(text: &CStr) -> Result<*mut c_char> {
+    // SAFETY: a string that ends with a zero; a null is checked for.
+    let copy = unsafe { libc::strdup(text.as_ptr()) };
+    if copy.is_null() { Err(resource_exhausted("no memory for a string")) } else { Ok(copy) }
+}
+
+/// Text that `c_copy` made, or null, given back.
+#[repr(transparent)]
+pub struct Copied(*mut c_char);
+
+impl Copied {
+    pub fn free(self) {
+        // SAFETY: null, or allocated by malloc in `c_copy` and not freed before.
+        unsafe { libc::free(self.0.cast()) }
+    }
 }

@@ -23,7 +23,10 @@ impl Server {
         // A cluster on one machine is not open to others.
         let addresses = spec.cluster.jobs.values().flat_map(|tasks| tasks.values());
         let is_here = |a: &String| {
-            matches!(a.rsplit_once(':').map_or(a.as_str(), |(host, _)| host), "localhost" | "127.0.0.1" | "[::1]")
+            matches!(
+                a.rsplit_once(':').map_or(a.as_str(), |(host, _)| host),
+                "localhost" | "127.0.0.1" | "[::1]"
+            )
         };
         let ip = if addresses.clone().all(is_here) { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED };
         let alone = addresses.count() == 1;

@@ -67,7 +67,11 @@ impl Session {
     }
 
     /// One step.
-    fn run(&self, step: &Step<'_>, options: &RunOptions) -> Result<(Vec<tensor::Tensor>, client::RunMetadata)> {
+    fn run(
+        &self,
+        step: &Step<'_>,
+        options: &RunOptions,
+    ) -> Result<(Vec<tensor::Tensor>, client::RunMetadata)> {
         self.check_open()?;
         let feeds = self.values(step.feeds)?;
         let fetches = self.values(step.fetches)?;

@@ -64,10 +64,7 @@ pub extern "C" fn TF_GraphGetTensorShape(
         let shape = shape(graph, &output)?;
         let Some(known) = shape.dims() else { return Ok(()) };
         if usize::try_from(num_dims) != Ok(known.len()) {
-            return Err(invalid!(
-                "Expected rank is {num_dims} but actual rank is {}",
-                known.len()
-            ));
+            return Err(invalid!("Expected rank is {num_dims} but actual rank is {}", known.len()));
         }
         dims.fill(num_dims, known.iter().copied());
         Ok(())

@@ -31,12 +31,25 @@ pub struct Tensor {
 /// Who owns the elements.
 enum Memory {
     /// A buffer of the engine that nobody else has, kept until it is dropped.
-    Engine { _buffer: tensor::Tensor },
-    Caller { data: *mut c_void, length: usize, deallocator: Option<Deallocator>, arg: *mut c_void },
+    Engine {
+        _buffer: tensor::Tensor,
+    },
+    Caller {
+        data: *mut c_void,
+        length: usize,
+        deallocator: Option<Deallocator>,
+        arg: *mut c_void,
+    },
     Strings(Vec<TString>),
     /// Resources and variants, which C programs only pass on.
     Objects(tensor::Tensor),
 }
+
+// SAFETY: C programs hand tensors from thread to thread. Memory that tensors share is followed only through the tensors, whose users see to it that
+// nobody writes what another reads, and freed once, by whoever drops the last of them.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
 
 impl Drop for Memory {
     fn drop(&mut self) {
@@ -97,7 +110,13 @@ impl Tensor {
                     }
                 };
                 let data = own.bytes_mut()?.as_mut_ptr().cast();
-                Ok(Tensor { dtype: wire, dims, data, length, memory: Arc::new(Memory::Engine { _buffer: own }) })
+                Ok(Tensor {
+                    dtype: wire,
+                    dims,
+                    data,
+                    length,
+                    memory: Arc::new(Memory::Engine { _buffer: own }),
+                })
             }
         }
     }
@@ -209,7 +228,8 @@ pub extern "C" fn TF_AllocateTensor(
             bytes.fill(0);
         }
         let data = bytes.as_mut_ptr().cast();
-        Ok(tensor(dtype, dims.slice(num_dims)?, data, length, Memory::Engine { _buffer: memory }).map(Box::new))
+        Ok(tensor(dtype, dims.slice(num_dims)?, data, length, Memory::Engine { _buffer: memory })
+            .map(Box::new))
     })
 }
 
@@ -295,7 +315,10 @@ pub extern "C" fn TF_TensorBitcastFrom(
         let size = shape.elements().checked_mul(element_size(dtype));
         let old = usize::try_from(from.elements()).ok().and_then(|n| n.checked_mul(element_size(from.dtype)));
         if !plain(dtype) || !plain(from.dtype) || size.is_none() || size != old {
-            return Err(invalid!("cannot view a tensor of {} bytes as shape {shape} of type {dtype}", from.length));
+            return Err(invalid!(
+                "cannot view a tensor of {} bytes as shape {shape} of type {dtype}",
+                from.length
+            ));
         }
         *to = Tensor { dtype, dims: shape.to_i64().to_vec(), ..share(from) };
         Ok(())

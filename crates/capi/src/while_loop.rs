@@ -70,9 +70,9 @@ impl Params {
 /// A graph with a placeholder for each of these outputs of another.
 fn inner_graph(outer: &SharedGraph, outputs: &[node::Output], what: &str) -> Result<(Graph, Vec<Port>)> {
     let graph = SharedGraph::new();
-    let (types, library): (Vec<_>, _) = outer.scope.read(|g| {
-        (outputs.iter().map(|o| (g.dtype(*o), g.shape(*o))).collect(), g.library.clone())
-    });
+    let (types, library): (Vec<_>, _) = outer
+        .scope
+        .read(|g| (outputs.iter().map(|o| (g.dtype(*o), g.shape(*o))).collect(), g.library.clone()));
     graph.scope.change(|g| g.library = library);
     let mut ports = Vec::with_capacity(types.len());
     for (i, (dtype, shape)) in types.into_iter().enumerate() {

@@ -100,7 +100,9 @@ fn made(name: &str, graph: &Graph, parts: &FunctionParts<'_>, arg_names: Vec<Str
     }
     for (name, id) in parts.control {
         if !body.contains(id) {
-            return Err(graph.node(*id).blame(invalid!("a control output that is not in the function's body")));
+            return Err(graph
+                .node(*id)
+                .blame(invalid!("a control output that is not in the function's body")));
         }
         function.control_returns.insert(name.clone(), graph.node(*id).name.to_string());
     }

@@ -64,7 +64,8 @@ impl Graph {
     fn free_prefix(&self, prefix: &str) -> String {
         let taken: HashSet<&str> = self.nodes().iter().flat_map(|n| scopes_of(&n.name)).collect();
         let numbered = (1..).map(|i| format!("{prefix}_{i}"));
-        let mut free = std::iter::once(prefix.to_string()).chain(numbered).filter(|p| !taken.contains(p.as_str()));
+        let mut free =
+            std::iter::once(prefix.to_string()).chain(numbered).filter(|p| !taken.contains(p.as_str()));
         free.next().unwrap_or_default()
     }
 
@@ -103,9 +104,8 @@ impl Graph {
         used: &mut HashSet<(String, u32)>,
     ) -> Result<()> {
         let own = node.name.clone();
-        let new_name = |old: &str| {
-            names.get(old).ok_or_else(|| invalid!("Node '{own}': Unknown input node '{old}'"))
-        };
+        let new_name =
+            |old: &str| names.get(old).ok_or_else(|| invalid!("Node '{own}': Unknown input node '{old}'"));
         // A node that follows another imported one follows what that waits for.
         let mut follows = false;
         let mut inputs = Vec::with_capacity(node.input.len());

@@ -110,7 +110,12 @@ pub extern "C" fn TFE_OpSetAttrIntList(op: Option<&mut Call>, name: Text, values
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn TFE_OpSetAttrFloatList(op: Option<&mut Call>, name: Text, values: Array<f32>, count: c_int) {
+pub extern "C" fn TFE_OpSetAttrFloatList(
+    op: Option<&mut Call>,
+    name: Text,
+    values: Array<f32>,
+    count: c_int,
+) {
     with(op, |op| op.put(&name, || attrs::list(&values, count, |v| Ok(Attr::Float(*v)))));
 }
 
@@ -125,7 +130,12 @@ pub extern "C" fn TFE_OpSetAttrBoolList(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn TFE_OpSetAttrTypeList(op: Option<&mut Call>, name: Text, values: Array<c_int>, count: c_int) {
+pub extern "C" fn TFE_OpSetAttrTypeList(
+    op: Option<&mut Call>,
+    name: Text,
+    values: Array<c_int>,
+    count: c_int,
+) {
     with(op, |op| op.put(&name, || attrs::list(&values, count, |v| attrs::data_type(*v))));
 }
 

@@ -51,7 +51,8 @@ impl Calls {
         let callable = match found {
             Some(callable) => callable,
             None => {
-                let session = Session::with_devices(registry(), context.options.clone(), context.devices.clone())?;
+                let session =
+                    Session::with_devices(registry(), context.options.clone(), context.devices.clone())?;
                 let (graph, feeds, fetches) = graph_of(context, op, device, &types, &attrs)?;
                 session.extend(&graph)?;
                 let targets: Vec<_> = graph.ids().skip(feeds.len()).collect();

@@ -74,7 +74,9 @@ impl Context {
     /// A definition of that name, or an error.
     pub fn function(&self, name: &str) -> Result<Function> {
         let library = lock(&self.library);
-        let found = library.get(name).ok_or_else(|| not_found(format_args!("Unable to find FunctionDef for {name} in registry")))?;
+        let found = library
+            .get(name)
+            .ok_or_else(|| not_found(format_args!("Unable to find FunctionDef for {name} in registry")))?;
         Ok(Function::of(function::Function::clone(found), library.used_by(&found.nodes)))
     }
 
@@ -214,7 +216,11 @@ pub extern "C" fn TFE_ContextAddFunction(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn TFE_ContextRemoveFunction(context: Option<&Context>, name: Text, status: Option<&mut Status>) {
+pub extern "C" fn TFE_ContextRemoveFunction(
+    context: Option<&Context>,
+    name: Text,
+    status: Option<&mut Status>,
+) {
     answer(status, (), || {
         let (context, name) = (need(context)?, name.str()?);
         let mut library = lock(&context.library);

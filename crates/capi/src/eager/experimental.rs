@@ -35,7 +35,10 @@ pub extern "C" fn TFE_ExecutorIsAsync(executor: Option<&Executor>) -> bool {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn TFE_ExecutorWaitForAllPendingNodes(executor: Option<&Executor>, status: Option<&mut Status>) {
+pub extern "C" fn TFE_ExecutorWaitForAllPendingNodes(
+    executor: Option<&Executor>,
+    status: Option<&mut Status>,
+) {
     answer(status, (), || need(executor).map(drop));
 }
 

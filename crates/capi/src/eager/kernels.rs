@@ -62,7 +62,10 @@ pub fn completed(signature: &Signature, inputs: &Inputs, mut attrs: Attrs) -> Re
 /// Only what has a value runs by itself.
 pub fn check_eager(op: &Op, signature: &Signature) -> Result<()> {
     if signature.inputs.iter().chain(&signature.outputs).any(|arg| arg.is_ref) {
-        return Err(unimplemented(format_args!("{} works on references, which eager execution has not", op.name)));
+        return Err(unimplemented(format_args!(
+            "{} works on references, which eager execution has not",
+            op.name
+        )));
     }
     match op.class {
         Class::Plain | Class::Constant | Class::Call(_) => Ok(()),
@@ -101,7 +104,8 @@ impl Kernels {
                 let all = completed(signature, &inputs, attrs.clone()).map_err(blame)?;
                 let node = KernelNode::new(op, signature, op.name.into(), all, device.name().into());
                 let node = Arc::new(node.map_err(blame)?);
-                let runnable = Runnable::make(op, &node, device.spec.kind.as_deref().unwrap_or("CPU")).map_err(blame)?;
+                let runnable =
+                    Runnable::make(op, &node, device.spec.kind.as_deref().unwrap_or("CPU")).map_err(blame)?;
                 let prepared = Prepared { runnable, node };
                 let large = attrs.iter().any(|(_, attr)| matches!(attr, Attr::Tensor(_)));
                 if !nameless && !large {

@@ -168,12 +168,7 @@ pub extern "C" fn TFE_NewOp(
 
 /// Makes the op a new one, without attrs and inputs.
 #[unsafe(no_mangle)]
-pub extern "C" fn TFE_OpReset(
-    op: Option<&mut Call>,
-    name: Text,
-    device: Text,
-    status: Option<&mut Status>,
-) {
+pub extern "C" fn TFE_OpReset(op: Option<&mut Call>, name: Text, device: Text, status: Option<&mut Status>) {
     answer(status, (), || {
         let op = need(op)?;
         let mut made = None;
@@ -318,25 +313,18 @@ pub extern "C" fn TFE_OpNameGetAttrType(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn TFE_OpGetInputLength(
-    op: Option<&Call>,
-    name: Text,
-    status: Option<&mut Status>,
-) -> c_int {
+pub extern "C" fn TFE_OpGetInputLength(op: Option<&Call>, name: Text, status: Option<&mut Status>) -> c_int {
     answer(status, -1, || {
         let (op, name) = (need(op)?, name.str()?);
         let signature = op.signature()?;
-        let found = signature.inputs.iter().zip(op.by_argument(&signature)?).find(|(arg, _)| arg.name == name);
+        let found =
+            signature.inputs.iter().zip(op.by_argument(&signature)?).find(|(arg, _)| arg.name == name);
         found.map(|(_, list)| list.len() as c_int).ok_or_else(|| invalid!("Input '{name}' not found"))
     })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn TFE_OpGetOutputLength(
-    op: Option<&Call>,
-    name: Text,
-    status: Option<&mut Status>,
-) -> c_int {
+pub extern "C" fn TFE_OpGetOutputLength(op: Option<&Call>, name: Text, status: Option<&mut Status>) -> c_int {
     answer(status, -1, || {
         let (op, name) = (need(op)?, name.str()?);
         let signature = op.signature()?;

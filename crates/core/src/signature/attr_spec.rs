@@ -155,9 +155,7 @@ impl AttrSpec {
                 format!("{{{}}}", types.iter().map(|t| t.name()).collect::<Vec<_>>().join(", "))
             }
             (_, Some(strings)) => format!("{{'{}'}}", strings.join("', '")),
-            _ => {
-                if let AttrKind::List(inner) = &self.kind { inner } else { &self.kind }.name().to_string()
-            }
+            _ => if let AttrKind::List(inner) = &self.kind { inner } else { &self.kind }.name().to_string(),
         };
         if matches!(self.kind, AttrKind::List(_)) {
             text = format!("list({text})");

@@ -73,6 +73,16 @@ typedef struct TF_WhileParams {
   const char* name;
 } TF_WhileParams;
 
+// Connects an input of an operation to another output.
+void TF_UpdateEdge(const TF_Graph* graph, TF_Output from, TF_Input to, TF_Status* status);
+void TF_AddOperationControlInput(const TF_Graph* graph, const TF_Operation* operation, const TF_Operation* before);
+void TF_RemoveAllControlInputs(const TF_Graph* graph, const TF_Operation* operation);
+void TF_SetRequestedDevice(const TF_Graph* graph, const TF_Operation* operation, const char* device);
+// The value must be one that the operation's signature allows, or the name start with an underscore.
+void TF_SetAttr(const TF_Graph* graph, const TF_Operation* operation, const char* name, const TF_Buffer* value, TF_Status* status);
+void TF_ClearAttr(const TF_Graph* graph, const TF_Operation* operation, const char* name, TF_Status* status);
+// Every op has a rule for its shapes.
+void TF_SetRequireShapeInferenceFns(const TF_Graph*, bool);
 TF_DeprecatedSession* TF_NewDeprecatedSession(const TF_SessionOptions* options, TF_Status* status);
 void TF_CloseDeprecatedSession(const TF_DeprecatedSession* session, TF_Status* status);
 void TF_DeleteDeprecatedSession(TF_DeprecatedSession* session, TF_Status* status);
@@ -150,7 +160,7 @@ void TF_OperationGetAttrTensorShapeProtoList(const TF_Operation* operation, cons
 void TF_OperationGetAttrTensor(const TF_Operation* operation, const char* name, TF_Tensor** value, TF_Status* status);
 void TF_OperationGetAttrTensorList(const TF_Operation* operation, const char* name, TF_Tensor** values, int places, TF_Status* status);
 void TF_OperationGetAttrValueProto(const TF_Operation* operation, const char* name, TF_Buffer* value, TF_Status* status);
-// `dx` are the initial gradients of the `ys`, ones if it is null. Where the `ys` do not depend on an `x`, its gradient is null.
+// `dx` are the initial gradients of the `ys`, ones if it is null. Where it is stopped between, a gradient is null.
 void TF_AddGradientsWithPrefix(const TF_Graph* graph, const char* prefix, const TF_Output* ys, int num_ys, const TF_Output* xs, int num_xs, const TF_Output* dx, TF_Status* status, TF_Output* dy);
 void TF_AddGradients(const TF_Graph* graph, const TF_Output* ys, int num_ys, const TF_Output* xs, int num_xs, const TF_Output* dx, TF_Status* status, TF_Output* dy);
 TF_Graph* TF_NewGraph(void);
@@ -264,7 +274,7 @@ int TF_GraphGetTensorNumDims(const TF_Graph* graph, TF_Output output, TF_Status*
 // -1 for sizes that are unknown.
 void TF_GraphGetTensorShape(const TF_Graph* graph, TF_Output output, int64_t* dims, int num_dims, TF_Status* status);
 TF_WhileParams TF_NewWhile(const TF_Graph* graph, const TF_Output* inputs, int num_inputs, TF_Status* status);
-// The parameters end with this, unless something is not set: then the caller may set it, or abort.
+// The parameters end with this, whether or not it succeeds.
 void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* outputs);
 void TF_AbortWhile(const TF_WhileParams* params);
 

@@ -42,7 +42,11 @@ fn broadcast(a: &[i64], b: &[i64]) -> Result<Vec<i64>> {
         match (*size, *other) {
             (x, y) if x == y || y == 1 => {}
             (1, y) => *size = y,
-            (x, y) => return Err(invalid!("Incompatible shapes: {a:?} and {b:?}: sizes {x} and {y} in one dimension")),
+            (x, y) => {
+                return Err(invalid!(
+                    "Incompatible shapes: {a:?} and {b:?}: sizes {x} and {y} in one dimension"
+                ));
+            }
         }
     }
     Ok(sizes)
