@@ -7,7 +7,7 @@ use crate::status::{Status, answer};
 use crate::tensor::Tensor;
 use std::ffi::{c_int, c_uchar};
 use thalweg_core::attr::Attr;
-use thalweg_core::error::Result;
+use thalweg_core::error::{Result, not_found};
 use thalweg_core::invalid;
 use thalweg_core::shape::PartialShape;
 use thalweg_core::signature::AttrKind;
@@ -47,6 +47,11 @@ fn attr(operation: Option<&Operation>, name: &Text) -> Result<Attr> {
     })
 }
 
+/// As `attr`; what is not there is NotFound to most getters, as in TensorFlow.
+fn found(operation: Option<&Operation>, name: &Text, want: &str) -> Result<Attr> {
+    attr(operation, name).map_err(|e| if want == "string" { e } else { not_found(e.message()) })
+}
+
 fn wrong(name: &Text, want: &str, got: &Attr) -> thalweg_core::error::Error {
     let name = name.str().unwrap_or_default();
     invalid!("Value for '{name}' is not a {want}: it is a {}", got.kind())
@@ -59,7 +64,7 @@ fn one<T>(
     want: &str,
     pick: impl Fn(&Attr) -> Option<T>,
 ) -> Result<T> {
-    let attr = attr(operation, name)?;
+    let attr = found(operation, name, want)?;
     pick(&attr).ok_or_else(|| wrong(name, want, &attr))
 }
 
@@ -70,7 +75,7 @@ fn items<T>(
     want: &str,
     pick: impl Fn(&Attr) -> Option<T>,
 ) -> Result<Vec<T>> {
-    let attr = attr(operation, name)?;
+    let attr = found(operation, name, want)?;
     let Attr::List(items) = &attr else { return Err(wrong(name, &format!("list({want})"), &attr)) };
     items.iter().map(|item| pick(item).ok_or_else(|| wrong(name, &format!("list({want})"), item))).collect()
 }
