@@ -5,6 +5,8 @@
 # make fuzz     the long property runs (CASES=10000000)
 # make fuzz-quick      libFuzzer for SECONDS (60) on each target of crates/fuzzing, or on TARGETS; needs a C++ compiler and cargo-fuzz
 # make python   the Python package: builds a wheel, installs it into a virtual environment of its own, and tests it there
+# make capi     the C library and its tests: needs gcc and Python, and TensorFlow's package for the comparison with it
+# make capi-bindings   bindings of other languages from their registries, with their own tests, on the C library
 # make wheel    the wheel that is published, in dist/
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
@@ -22,7 +24,7 @@ KILLS ?= 100
 SECONDS ?= 60
 TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
-.PHONY: test check rust features parquet isa python wheel interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
+.PHONY: test check rust features parquet isa python capi capi-bindings wheel interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
 
 test: check rust isa shuttle features interop
 
@@ -70,6 +72,20 @@ python: $(PYVENV)/ready
 	$(PYVENV)/bin/python packaging/dev_wheel.py target/debug/lib_engine.so target/python
 	$(PYVENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/python/thalweg-*.whl
 	cd tests/python && $(abspath $(PYVENV))/bin/python -m pytest -q .
+
+# With TensorFlow's library as judge, if `make interop` or somebody else has installed it.
+CAPI_PYTHON = $(if $(wildcard $(VENV)/ready),$(abspath $(VENV))/bin/python,$(PYTHON))
+capi:
+	cargo build -p thalweg-capi
+	packaging/capi.sh target/debug target/capi
+	cd tests/capi && $(CAPI_PYTHON) test_capi.py
+
+# crates.io's `tensorflow` and npm's `@tensorflow/tfjs-node`, downloaded and built under target/bindings.
+capi-bindings:
+	cargo build -p thalweg-capi
+	packaging/capi.sh target/debug target/capi
+	tests/capi/rust_binding.sh target/capi target/bindings
+	tests/capi/node_binding.sh target/capi target/bindings
 
 # With zig as linker, so that it runs on any Linux of the last years; maturin checks that. The stubs come from the engine itself.
 wheel: $(PYVENV)/ready

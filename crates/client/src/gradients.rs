@@ -101,7 +101,7 @@ impl Scope {
         let (ys, xs) = (ids(ys)?, ids(xs)?);
         let (grad_ys, stop) = (ids(options.grad_ys)?, ids(options.stop_gradients)?);
         let device = self.defaults.devices.of("", &Attrs::new());
-        let options = Options { grad_ys: &grad_ys, stop: &stop, device: &device };
+        let options = Options { grad_ys: &grad_ys, stop: &stop, device: &device, ..Options::default() };
         let found = gradients::gradients(&mut self.lock().graph, &ys, &xs, &options)?;
         let output = |o: node::Output| Output::new(self, Some(o));
         Ok(found

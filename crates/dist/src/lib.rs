@@ -38,4 +38,5 @@ pub use cluster::TaskSpec;
 pub use net::{Credentials, PeerLimits, Proxy, TlsFiles};
 pub use remote::{RemoteRunOptions, RemoteSession};
 pub use service::{Security, Server, ServerOptions, wait_for_stop};
+pub use wire::config::{run_options, session_options};
 pub use wire::metadata::to_proto as run_metadata_to_proto;

@@ -39,7 +39,8 @@ impl Graph {
         Ok(defs)
     }
 
-    fn node_def(&self, id: NodeId, options: ExportOptions) -> Result<NodeDef> {
+    /// One node as a message.
+    pub fn node_def(&self, id: NodeId, options: ExportOptions) -> Result<NodeDef> {
         let node = self.node(id);
         let mut attrs = node.attrs.clone();
         if options.strip_defaults {

@@ -155,9 +155,7 @@ impl AttrSpec {
                 format!("{{{}}}", types.iter().map(|t| t.name()).collect::<Vec<_>>().join(", "))
             }
             (_, Some(strings)) => format!("{{'{}'}}", strings.join("', '")),
-            _ => {
-                kind_name(if let AttrKind::List(inner) = &self.kind { inner } else { &self.kind }).to_string()
-            }
+            _ => if let AttrKind::List(inner) = &self.kind { inner } else { &self.kind }.name().to_string(),
         };
         if matches!(self.kind, AttrKind::List(_)) {
             text = format!("list({text})");
@@ -169,22 +167,25 @@ impl AttrSpec {
     }
 }
 
-fn kind_name(kind: &AttrKind) -> &'static str {
-    match kind {
-        AttrKind::Str => "string",
-        AttrKind::Int => "int",
-        AttrKind::Float => "float",
-        AttrKind::Bool => "bool",
-        AttrKind::Type => "type",
-        AttrKind::Shape => "shape",
-        AttrKind::Tensor => "tensor",
-        AttrKind::Func => "func",
-        AttrKind::List(_) => "list",
+impl AttrKind {
+    /// As signatures write it; `list` whatever it holds.
+    pub fn name(&self) -> &'static str {
+        match self {
+            AttrKind::Str => "string",
+            AttrKind::Int => "int",
+            AttrKind::Float => "float",
+            AttrKind::Bool => "bool",
+            AttrKind::Type => "type",
+            AttrKind::Shape => "shape",
+            AttrKind::Tensor => "tensor",
+            AttrKind::Func => "func",
+            AttrKind::List(_) => "list",
+        }
     }
 }
 
 fn kind_matches(kind: &AttrKind, value: &Attr) -> bool {
-    kind_name(kind) == value.kind()
+    kind.name() == value.kind()
 }
 
 /// The part after a `=` that is not part of `>=`.

@@ -1,6 +1,7 @@
 //! `Backward`: a graph being extended by gradients. Nodes are added to the backward loop being built, if any, and outer
 //! values are made available there.
 
+use super::Options;
 use super::branches::Branches;
 use super::history;
 use super::region::Step;
@@ -66,7 +67,7 @@ pub struct Level {
 }
 
 impl<'g> Backward<'g> {
-    pub fn new(graph: &'g mut Graph, device: &str) -> Result<Self> {
+    pub fn new(graph: &'g mut Graph, options: &Options<'_>) -> Result<Self> {
         let has_loops = graph.nodes().iter().any(|n| n.op.class == Class::Enter);
         let order = if has_loops { crate::order::topological_order(graph, 0)? } else { Vec::new() };
         let mut frames = Frames::find(graph.nodes(), &order)?;
@@ -88,7 +89,7 @@ impl<'g> Backward<'g> {
         }
         let branches = if has_loops { Branches::find(graph, &order) } else { Branches::default() };
         let stacks = Stacks::find(graph, &order);
-        let scope = graph.unique_name("gradients");
+        let scope = graph.unique_name(if options.scope.is_empty() { "gradients" } else { options.scope });
         Ok(Backward {
             graph,
             frames,
@@ -99,7 +100,7 @@ impl<'g> Backward<'g> {
             counters: HashMap::new(),
             prefix: scope.clone(),
             scope,
-            device: device.to_string(),
+            device: options.device.to_string(),
         })
     }
 

@@ -34,6 +34,8 @@ pub struct Options<'a> {
     pub stop: &'a [Output],
     /// The device of the gradient nodes; empty: any.
     pub device: &'a str,
+    /// The name scope of the gradient nodes; empty: `gradients`, made unique.
+    pub scope: &'a str,
 }
 
 /// The gradients of the sum of `ys` with respect to each of `xs`; `Grad::None` where `ys` do not depend on it.
@@ -44,7 +46,7 @@ pub fn gradients(
     options: &Options<'_>,
 ) -> Result<Vec<Grad>> {
     crate::calls::expand_between(graph, ys, xs)?;
-    let mut backward = Backward::new(graph, options.device)?;
+    let mut backward = Backward::new(graph, options)?;
     for o in ys.iter().chain(xs) {
         backward.check_outside(*o)?;
     }

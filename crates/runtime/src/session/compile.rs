@@ -127,7 +127,9 @@ impl Inner {
         let (_charged, meter) = (self.memory().enter(), Meter::start());
         let (parts, feeds, functions) = {
             let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let feeds: Vec<_> = signature.feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect();
+            let any_shape = self.options.any_feed_shape;
+            let feeds: Vec<_> =
+                signature.feeds.iter().map(|o| feed_info(&placed.graph, *o, any_shape)).collect();
             (self.partitions(&placed, signature, shapes, until)?, feeds, placed.functions.clone())
         };
         let names: Vec<String> = feeds.iter().map(|f| f.tensor.clone()).collect();
@@ -214,7 +216,7 @@ impl Inner {
                 let home = self.cluster.as_ref().map(|_| 0);
                 partial::add_client_transfers(work, graph, signature, home)
             },
-            shapes: feeds::known_shapes(graph, signature, shapes),
+            shapes: feeds::known_shapes(graph, signature, shapes, self.options.any_feed_shape),
             skip_unused: true,
             recv_prefetch: self.options.receive_ahead,
             ..Request::new(graph, step, until)

@@ -39,10 +39,10 @@ impl FeedInfo {
     }
 }
 
-pub fn feed_info(graph: &Graph, o: Output) -> FeedInfo {
+pub fn feed_info(graph: &Graph, o: Output, any_shape: bool) -> FeedInfo {
     let node = graph.node(o.node);
     // The declared shape of a placeholder holds for the rest of the graph; other tensors may be fed with any shape.
-    let declared = node.op.class == Class::Placeholder;
+    let declared = node.op.class == Class::Placeholder && !any_shape;
     let shape = if declared { graph.shape(o) } else { PartialShape::unknown() };
     FeedInfo { tensor: graph.tensor_name(o), dtype: graph.dtype(o), shape }
 }
@@ -57,11 +57,16 @@ pub fn check_distinct(graph: &Graph, signature: &Signature) -> Result<()> {
 }
 
 /// The shapes of the feeds: those of a specialised plan, or the declared ones, which every step checks. A partial run has none.
-pub fn known_shapes(graph: &Graph, signature: &Signature, shapes: Option<&[Shape]>) -> KnownShapes {
+pub fn known_shapes(
+    graph: &Graph,
+    signature: &Signature,
+    shapes: Option<&[Shape]>,
+    any_shape: bool,
+) -> KnownShapes {
     let declared = if signature.partial { &[] } else { signature.feeds.as_slice() };
     let feeds = match shapes {
         Some(shapes) => shapes.iter().map(PartialShape::from).collect(),
-        None => declared.iter().map(|o| feed_info(graph, *o).shape).collect(),
+        None => declared.iter().map(|o| feed_info(graph, *o, any_shape).shape).collect(),
     };
     let reshapes = |node: &thalweg_graph::Node| {
         node.outputs.first().is_some_and(|p| p.is_ref) && node.attrs.bool("validate_shape").is_ok_and(|v| !v)

@@ -27,6 +27,9 @@ pub struct SessionOptions {
     pub log_device_placement: bool,
     /// Timeout of runs that set none.
     pub operation_timeout: Option<Duration>,
+    /// Whether placeholders may be fed values of other shapes than they declare, as TensorFlow's C API has it; its clients in Python check
+    /// feeds themselves.
+    pub any_feed_shape: bool,
     /// Where ops such as Print write; standard error if not set.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
     /// Which files graphs may access.
@@ -47,6 +50,7 @@ impl Default for SessionOptions {
             soft_placement: false,
             log_device_placement: false,
             operation_timeout: None,
+            any_feed_shape: false,
             print: None,
             access: Arc::default(),
             job: "localhost".into(),

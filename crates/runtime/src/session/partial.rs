@@ -106,12 +106,17 @@ impl Session {
         self.inner.check_open()?;
         let signature = Signature { partial: true, ..self.signature(feeds, fetches, targets)? };
         let compiled = self.inner.compiled(&signature, options)?;
+        let any_shape = self.inner.options.any_feed_shape;
         Ok(self.with_graph(|g| PartialRun {
             session: self.clone(),
             compiled,
             rendezvous: OnceLock::new(),
             cancel: Arc::default(),
-            feeds: signature.feeds.iter().map(|o| (g.tensor_name(*o), (*o, feed_info(g, *o)))).collect(),
+            feeds: signature
+                .feeds
+                .iter()
+                .map(|o| (g.tensor_name(*o), (*o, feed_info(g, *o, any_shape))))
+                .collect(),
             fetches: signature.fetches.iter().map(|o| (g.tensor_name(*o), *o)).collect(),
             progress: Arc::default(),
         }))

@@ -1,6 +1,5 @@
 //! `BroadcastArgs`: the broadcast of two shapes.
 
-use crate::broadcast::broadcast_shape;
 use crate::convert::int_tensor;
 use crate::prelude::*;
 
@@ -20,6 +19,7 @@ pub static BROADCAST_ARGS: Op = Op {
         vec![
             Case::new(vec![int_vector(&[2, 1]), int_vector(&[3])]),
             Case::new(vec![int_vector(&[]), int_vector(&[0, 3])]),
+            Case::new(vec![int_vector(&[1, 6, -1]), int_vector(&[3, 1, 1, 1])]),
         ]
     },
     host_inputs: &["s0", "s1"],
@@ -28,8 +28,26 @@ pub static BROADCAST_ARGS: Op = Op {
 };
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let (a, b) = (Shape::from_i64(&c.int_vector(0)?)?, Shape::from_i64(&c.int_vector(1)?)?);
-    let out = int_tensor(c.output_type(0)?, &broadcast_shape(&a, &b)?.to_i64())?;
+    let (a, b) = (c.int_vector(0)?, c.int_vector(1)?);
+    let out = int_tensor(c.output_type(0)?, &broadcast(&a, &b)?)?;
     c.set(0, out);
     Ok(())
+}
+
+/// Sizes are numbers like others here: -1, which programs use for an unknown one, is broadcast with 1.
+fn broadcast(a: &[i64], b: &[i64]) -> Result<Vec<i64>> {
+    let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    let mut sizes = reserve::copied(long)?;
+    for (size, other) in sizes.iter_mut().rev().zip(short.iter().rev()) {
+        match (*size, *other) {
+            (x, y) if x == y || y == 1 => {}
+            (1, y) => *size = y,
+            (x, y) => {
+                return Err(invalid!(
+                    "Incompatible shapes: {a:?} and {b:?}: sizes {x} and {y} in one dimension"
+                ));
+            }
+        }
+    }
+    Ok(sizes)
 }

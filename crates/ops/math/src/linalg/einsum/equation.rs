@@ -113,7 +113,10 @@ impl Equation {
             ));
         }
         if inputs.len() != count {
-            return Err(invalid!("equation '{text}' has {} terms for {count} inputs", inputs.len()));
+            return Err(invalid!(
+                "Expected {} inputs but got: {count}, for the equation '{text}'",
+                inputs.len()
+            ));
         }
         let output = Term::parse(right.as_bytes(), text)?;
         if let Some(label) = output.labels().find(|l| !inputs.iter().any(|i| i.has(*l))) {
