@@ -214,6 +214,11 @@ def variable_scope(name_or_scope, default_name=None, values=None, initializer=No
     opened = VariableScope(name, _reuse_value(reuses), inner.name + "/", initializer or outer.initializer, regularizer or outer.regularizer,
                            dtype or outer.dtype)
     scopes = _open_scopes(graph)
+    if isinstance(opened.initializer, type):
+        opened.initializer = opened.initializer()
+    for_layers = getattr(opened.initializer, "_engine", None)
+    if for_layers is not None:
+        inner = inner.with_initializer(for_layers)
     with graph._entered(inner):
         scopes.append(opened)
         try:
@@ -239,7 +244,9 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
         with name_scope(made.op.name + "/Regularizer/"):
             graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, regularizer(made))
     for key in collections or ():
-        if key not in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES):
+        if key == GraphKeys.LOCAL_VARIABLES:
+            graph._root.add_to_collection(key, made.handle)
+        elif key not in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES):
             graph._collections.setdefault(key, []).append(made)
     return made
 

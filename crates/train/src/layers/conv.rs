@@ -78,7 +78,7 @@ impl<'a> Conv2D<'a> {
         let channels = last_dim(&g, "conv2d", x);
         let options = VariableOptions { dtype: x.dtype(), trainable: true };
         let glorot = glorot_uniform(None);
-        let initializer = self.kernel_initializer.unwrap_or(&glorot);
+        let initializer = self.kernel_initializer.unwrap_or_else(|| g.initializer_or(&glorot));
         let [height, width] = self.kernel;
         let dims = [height, width, channels, self.filters];
         let kernel = g.get_variable_with("kernel", &dims, initializer, options);

@@ -77,7 +77,7 @@ impl<'a> Dense<'a> {
         let inputs = last_dim(&g, "dense", x);
         let options = VariableOptions { dtype: x.dtype(), trainable: true };
         let glorot = glorot_uniform(None);
-        let initializer = self.kernel_initializer.unwrap_or(&glorot);
+        let initializer = self.kernel_initializer.unwrap_or_else(|| g.initializer_or(&glorot));
         let kernel = g.get_variable_with("kernel", &[inputs, self.units], initializer, options);
         let mut y = match x.shape().rank() {
             Some(2) | None => g.matmul(x, &kernel.value),
