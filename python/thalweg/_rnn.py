@@ -75,7 +75,7 @@ class _EngineCell(RNNCell):
             self._scope = at.variable_scope_name()[0]
             again = at
         else:
-            again = at.variable_scope_again(self._scope, None)
+            again = at.variable_scope_again(self._scope, AUTO_REUSE, False)
         if scope is not None:
             again = again.variable_scope(scope, None, None)
         for initializer in self._initializers:

@@ -64,7 +64,7 @@ def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None
     known, function = _activation(activation)
     before = _count()
     settings = {"activation": known, "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
-                "name": name}
+                "name": name, "trainable": trainable}
     with _reusing(name, reuse):
         x = _engine_layers.dense(current_scope(), inputs, units, settings)
     return _finish(x, function, before, kernel_regularizer, bias_regularizer)
@@ -83,7 +83,7 @@ def conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_f
     known, function = _activation(activation)
     before = _count()
     settings = {"activation": known, "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
-                "name": name, "strides": _two(strides), "padding": padding}
+                "name": name, "strides": _two(strides), "padding": padding, "trainable": trainable}
     with _reusing(name, reuse):
         x = _engine_layers.conv2d(current_scope(), inputs, filters, _two(kernel_size), settings)
     return _finish(x, function, before, kernel_regularizer, bias_regularizer)

@@ -37,10 +37,11 @@ class QueueBase:
             vals = [vals]
         return [convert_to_tensor(v, dtype=t) for v, t in zip(vals, self._dtypes)]
 
-    def _taken(self, made, rows=None):
+    def _taken(self, made, rows=()):
+        """What was taken out, of one element or of several rows."""
         made = list(made) if isinstance(made, (list, tuple)) else [made]
         for tensor, shape in zip(made, self._shapes or ()):
-            tensor.set_shape(shape if rows is None else TensorShape([rows]).concatenate(shape))
+            tensor.set_shape(TensorShape(rows).concatenate(shape))
         if self._names:
             return dict(zip(self._names, made))
         return made[0] if self._single else made
@@ -56,7 +57,7 @@ class QueueBase:
 
     def dequeue_many(self, n, name=None):
         made = call("QueueDequeueManyV2", [self.queue_ref, n], {"component_types": self._dtypes}, name or f"{self.name}_DequeueMany")
-        return self._taken(made, n if isinstance(n, int) else [None])
+        return self._taken(made, [n if isinstance(n, int) else None])
 
     def dequeue_up_to(self, n, name=None):
         made = call("QueueDequeueUpToV2", [self.queue_ref, n], {"component_types": self._dtypes}, name or f"{self.name}_DequeueUpTo")

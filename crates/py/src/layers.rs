@@ -82,6 +82,7 @@ fn dense(
     let initializers = Initializers::of(scope.py(), scope.get(), settings)?;
     let name: String = s.get("name", String::new())?;
     let mut layer = Dense::new(units).activation(activation(&s.get("activation", String::new())?)?);
+    layer = layer.trainable(s.get("trainable", true)?);
     if !s.get("use_bias", true)? {
         layer = layer.without_bias();
     }
@@ -112,6 +113,7 @@ fn conv2d(
     let initializers = Initializers::of(scope.py(), scope.get(), settings)?;
     let name: String = s.get("name", String::new())?;
     let mut layer = Conv2D::new(filters, kernel)
+        .trainable(s.get("trainable", true)?)
         .strides(s.get("strides", [1, 1])?)
         .padding(padding(&s.get("padding", String::from("valid"))?)?)
         .activation(activation(&s.get("activation", String::new())?)?);

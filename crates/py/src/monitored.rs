@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 use thalweg_client as client;
+use thalweg_proto::ConfigProto;
 use thalweg_client::{Cancellation, Code, Error, Feed, Result, feed};
 use thalweg_train::hooks::{Hook, RunContext};
 use thalweg_train::monitored::{ChiefSessionCreator, MonitoredSession, SessionCreator, WorkerSessionCreator};
@@ -78,11 +79,12 @@ fn wait<T: Send>(
 fn creator(s: &Settings<'_, '_>) -> PyResult<Box<dyn FnOnce() -> Box<dyn SessionCreator> + Send>> {
     let master: String = s.get("master", String::new())?;
     let directory: Option<PathBuf> = s.get("checkpoint_dir", None)?;
+    let config = ConfigProto { device_filters: s.get("device_filters", Vec::new())?, ..Default::default() };
     if !s.get("is_chief", true)? {
-        return Ok(Box::new(move || Box::new(WorkerSessionCreator::new(&master).log(|_| {}))));
+        return Ok(Box::new(move || Box::new(WorkerSessionCreator::new(&master).config(config).log(|_| {}))));
     }
     Ok(Box::new(move || {
-        let creator = ChiefSessionCreator::new();
+        let creator = ChiefSessionCreator::new().config(config);
         let creator = if master.is_empty() { creator } else { creator.target(&master) };
         match directory {
             Some(directory) => Box::new(creator.checkpoint_dir(directory)),

@@ -66,16 +66,21 @@ fn ratio(g: &Scope, a: &Output, b: &Output) -> Output {
 /// The mean of all values seen.
 #[track_caller]
 pub fn mean(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
-    let g = g.default_variable_scope("mean");
+    mean_in(&g.default_variable_scope("mean"), values, weights)
+}
+
+/// The mean, with its counts in this scope.
+#[track_caller]
+fn mean_in(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
     let values = g.cast(values, DataType::Float);
     let (sum, count) = match weights {
         None => (g.reduce_sum(&values, &[]), g.cast(g.size(&values), DataType::Float)),
         Some(w) => {
-            let w = weights_for(&g, &g.cast(w, DataType::Float), &values) * g.ones_like(&values);
+            let w = weights_for(g, &g.cast(w, DataType::Float), &values) * g.ones_like(&values);
             (g.reduce_sum(&values * &w, &[]), g.reduce_sum(&w, &[]))
         }
     };
-    let mut state = State::new(&g);
+    let mut state = State::new(g);
     state.count("total", &[], &sum);
     state.count("count", &[], &count);
     state.metric(|g, counts| match counts {
@@ -94,7 +99,7 @@ pub fn accuracy(g: &Scope, labels: &Output, predictions: &Output, weights: Optio
     } else {
         g.cast(predictions, labels.dtype())
     };
-    mean(&g, &g.equal(labels, &predictions), weights)
+    mean_in(&g, &g.equal(labels, &predictions), weights)
 }
 
 /// The mean of the squares of all errors seen.
@@ -106,7 +111,7 @@ pub fn mean_squared_error(
     weights: Option<&Output>,
 ) -> Metric {
     let g = g.default_variable_scope("mean_squared_error");
-    mean(&g, &squared_errors(&g, labels, predictions), weights)
+    mean_in(&g, &squared_errors(&g, labels, predictions), weights)
 }
 
 /// The root of the mean of the squares of all errors seen.
@@ -118,7 +123,7 @@ pub fn root_mean_squared_error(
     weights: Option<&Output>,
 ) -> Metric {
     let g = g.default_variable_scope("root_mean_squared_error");
-    let squares = mean(&g, &squared_errors(&g, labels, predictions), weights);
+    let squares = mean_in(&g, &squared_errors(&g, labels, predictions), weights);
     Metric { value: g.sqrt(&squares.value), updated: g.sqrt(&squares.updated), ..squares }
 }
 
@@ -133,7 +138,7 @@ pub fn mean_absolute_error(
     let g = g.default_variable_scope("mean_absolute_error");
     same(&g, "mean_absolute_error", labels, predictions);
     let (labels, predictions) = (g.cast(labels, DataType::Float), g.cast(predictions, DataType::Float));
-    mean(&g, &g.abs(predictions - labels), weights)
+    mean_in(&g, &g.abs(predictions - labels), weights)
 }
 
 #[track_caller]

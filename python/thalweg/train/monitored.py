@@ -35,14 +35,18 @@ class SessionCreator:
         self._settings = {k: v for k, v in settings.items() if v is not None}
 
 
+def _filters(config):
+    return list(config.device_filters) if config is not None else None
+
+
 class ChiefSessionCreator(SessionCreator):
     def __init__(self, scaffold=None, master="", config=None, checkpoint_dir=None, checkpoint_filename_with_path=None):
-        super().__init__(master=master, checkpoint_dir=checkpoint_dir, is_chief=True)
+        super().__init__(master=master, checkpoint_dir=checkpoint_dir, is_chief=True, device_filters=_filters(config))
 
 
 class WorkerSessionCreator(SessionCreator):
     def __init__(self, scaffold=None, master="", config=None, max_wait_secs=30 * 60):
-        super().__init__(master=master, is_chief=False)
+        super().__init__(master=master, is_chief=False, device_filters=_filters(config))
 
 
 class MonitoredSession:
@@ -92,7 +96,7 @@ class SingularMonitoredSession(MonitoredSession):
 
     def __init__(self, hooks=None, scaffold=None, master="", config=None, checkpoint_dir=None, stop_grace_period_secs=120,
                  checkpoint_filename_with_path=None):
-        super().__init__(ChiefSessionCreator(master=master, checkpoint_dir=checkpoint_dir), hooks)
+        super().__init__(ChiefSessionCreator(master=master, config=config, checkpoint_dir=checkpoint_dir), hooks)
 
 
 def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaffold=None, hooks=None, chief_only_hooks=None,
@@ -102,7 +106,7 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
     """A session for training: initialises or restores, saves checkpoints and summaries."""
     hooks = list(hooks or ())
     if not is_chief:
-        return MonitoredSession(WorkerSessionCreator(master=master), hooks)
+        return MonitoredSession(WorkerSessionCreator(master=master, config=config), hooks)
     if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_secs, save_checkpoint_steps = 600, None
     save_checkpoint_secs, save_checkpoint_steps = (None if v is USE_DEFAULT else v for v in (save_checkpoint_secs, save_checkpoint_steps))
@@ -117,4 +121,4 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
         hooks.append(StepCounterHook(log_step_count_steps, output_dir=folder))
     if checkpoint_dir and (save_checkpoint_secs or save_checkpoint_steps):
         hooks.append(CheckpointSaverHook(checkpoint_dir, save_checkpoint_secs, save_checkpoint_steps))
-    return MonitoredSession(ChiefSessionCreator(master=master, checkpoint_dir=checkpoint_dir), hooks)
+    return MonitoredSession(ChiefSessionCreator(master=master, config=config, checkpoint_dir=checkpoint_dir), hooks)

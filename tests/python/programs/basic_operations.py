@@ -40,8 +40,7 @@ show = {
 }
 for name, value in show.items():
     got = value.eval()
-    print(name, got.tolist() if got.ndim < 3 and hasattr(got, "tolist") and got.dtype.kind in "iub" else np.round(got, 4) if hasattr(got, "dtype") and got.dtype.kind == "f" else got) \
-        if hasattr(got, "ndim") else print(name, got)
+    print(name, np.round(got, 4).tolist() if getattr(got, "dtype", np.dtype(object)).kind == "f" else got.tolist() if hasattr(got, "tolist") else got)
 print(tf.assert_equal(1, 1) is not None, tf.convert_to_tensor(np.float64(2)).dtype, tf.constant(2.5).eval())
 print(sess.run(tf.global_norm([a, b])), sess.run(tf.verify_tensor_all_finite(a, "finite"))[0, 0])
 sess.close()

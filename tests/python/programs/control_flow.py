@@ -23,11 +23,12 @@ nested = tf.while_loop(lambda a, b: a < 3, lambda a, b: (a + 1, tf.while_loop(la
 limited = tf.while_loop(lambda k: tf.constant(True), lambda k: k + 1, [tf.constant(0)], maximum_iterations=6)
 structure = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, {"acc": s["acc"] * 2}), (tf.constant(0), {"acc": tf.constant(1)}))
 newton = tf.while_loop(lambda r: tf.abs(r * r - x) > 1e-4, lambda r: (r + x / r) / 2, [tf.constant(1.0)])
+gradient = tf.gradients([power, branch, tf.reduce_sum(stacked)], x)
 with tf.Session() as sess:
     print(sess.run([i, total]))
     for v in (0.5, 3.0):
         print(sess.run([power, branch, which, stacked], {x: v}))
-        print(sess.run(tf.gradients([power, branch, tf.reduce_sum(stacked)], x), {x: v}))
+        print(sess.run(gradient, {x: v}))
     print(sess.run(squares), [p.tolist() for p in sess.run(pairs)], sess.run(sums), sess.run(fibonacci), sess.run([folded, folded_right]))
     print(sess.run(grown).tolist(), grown.shape, sess.run(nested), sess.run(limited))
     print(sess.run(structure))

@@ -7,19 +7,6 @@ import numpy as np
 import thalweg as tf
 
 
-def show(dataset, count=20):
-    get_next = tf.data.make_one_shot_iterator(dataset).get_next()
-    shown = []
-    with tf.Session() as sess:
-        for _ in range(count):
-            try:
-                shown.append(sess.run(get_next))
-            except tf.errors.OutOfRangeError:
-                shown.append("end")
-                break
-    print(shown)
-
-
 def plain(values):
     return [v.tolist() if isinstance(v, np.ndarray) else v for v in values]
 
@@ -53,18 +40,18 @@ listed(numbers(3).concatenate(numbers(2)).cache())
 listed(numbers(4).map(lambda x: tf.fill([x], x)).padded_batch(2, padded_shapes=[None]))
 listed(numbers(4).map(lambda x: tf.fill([x], x)).padded_batch(4, padded_shapes=[4], padding_values=-1))
 listed(numbers(6).apply(lambda d: d.window(2).flat_map(lambda w: w.batch(2))))
-listed(numbers(5).reduce(0, lambda a, b: a + b) if False else numbers(2))
 listed(tf.data.Dataset.from_tensor_slices([b"x", b"yy"]).map(tf.strings.length))
 
 Point = collections.namedtuple("Point", "x y")
 features = {"a": np.arange(6, dtype=np.float32).reshape(3, 2), "b": np.array([1, 2, 3])}
 structured = tf.data.Dataset.from_tensor_slices((features, [0, 1, 0]))
-print(structured.output_types, structured.output_shapes) if False else None
+print(tf.data.get_output_types(structured)[1].name, tf.data.get_output_shapes(structured)[0]["a"])
+total = numbers(5).reduce(0, lambda state, x: state + x)
 element = tf.data.make_one_shot_iterator(structured.map(lambda f, label: ({"sum": tf.reduce_sum(f["a"]), "b": f["b"]}, label)).batch(2)).get_next()
 zipped = tf.data.make_one_shot_iterator(tf.data.Dataset.zip((numbers(3), tf.data.Dataset.from_tensors("s").repeat()))).get_next()
 with tf.Session() as sess:
     f, label = sess.run(element)
-    print(f["sum"], f["b"], label, element[0]["sum"].shape, element[1].dtype.name)
+    print(sess.run(total), f["sum"], f["b"], label, element[0]["sum"].shape, element[1].dtype.name)
     print([sess.run(zipped) for _ in range(3)] == [(0, b"s"), (1, b"s"), (2, b"s")])
 
 limit = tf.placeholder(tf.int64, [])

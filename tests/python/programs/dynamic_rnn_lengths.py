@@ -31,9 +31,10 @@ with tf.variable_scope("net", initializer=tf.glorot_uniform_initializer(seed=4))
     last = tf.gather(tf.reshape(outputs, [-1, 8]), index)
     out = tf.get_variable("out", [8, n_classes])
     pred = tf.matmul(last, out)
-time_major, _ = tf.nn.static_rnn(tf.nn.rnn_cell.BasicRNNCell(3), tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=seqlen, scope="plain") \
-    if False else tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(3, kernel_initializer=tf.ones_initializer(), bias_initializer=tf.ones_initializer()),
-                                    tf.transpose(x, [1, 0, 2]), dtype=tf.float32, time_major=True, scope="plain")
+time_major, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(3, kernel_initializer=tf.ones_initializer()), tf.transpose(x, [1, 0, 2]), dtype=tf.float32,
+                                  time_major=True, scope="plain")
+with tf.variable_scope("unrolled", initializer=tf.constant_initializer(0.1)):
+    unrolled, last_state = tf.nn.static_rnn(tf.nn.rnn_cell.BasicRNNCell(3), tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=seqlen)
 cost = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(logits=pred, labels=y))
 optimizer = tf.train.AdamOptimizer(0.02).minimize(cost)
 masked = tf.reduce_sum(tf.abs(outputs) * tf.expand_dims(1.0 - tf.sequence_mask(seqlen, seq_max_len, dtype=tf.float32), 2))
@@ -43,7 +44,7 @@ print(outputs.shape, states.c.shape, states.h.shape, [v.name for v in tf.trainab
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     print(sess.run(masked, feed), np.round(sess.run(time_major, feed)[3, :2], 3).tolist())
-    print(np.abs(sess.run(states.h - last, feed)).max() < 1e-6)
+    print(np.abs(sess.run(states.h - last, feed)).max() < 1e-6, np.round(sess.run([unrolled[4], last_state], feed)[1][0], 3))
     for step in range(31):
         value, _ = sess.run([cost, optimizer], feed)
         if step % 10 == 0:

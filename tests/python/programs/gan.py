@@ -6,13 +6,9 @@ tf.set_random_seed(4)
 draw = np.random.RandomState(4)
 
 
-def glorot_init(shape):
-    return tf.random_normal(shape=shape, stddev=1.0 / tf.sqrt(shape[0] / 2.0))
-
-
 def generator(x, reuse=None):
     with tf.variable_scope("Generator", reuse=reuse):
-        w1 = tf.get_variable("w1", initializer=lambda: glorot_init([4, 16])) if False else tf.get_variable("w1", [4, 16], initializer=tf.random_normal_initializer(stddev=0.5))
+        w1 = tf.get_variable("w1", [4, 16], initializer=tf.random_normal_initializer(stddev=0.5))
         b1 = tf.get_variable("b1", [16], initializer=tf.zeros_initializer())
         w2 = tf.get_variable("w2", [16, 2], initializer=tf.random_normal_initializer(stddev=0.35))
         b2 = tf.get_variable("b2", [2], initializer=tf.zeros_initializer())

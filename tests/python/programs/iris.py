@@ -44,6 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
     for pred_dict, expec in zip(predictions, expected):
         class_id = pred_dict["class_ids"][0]
         probability = pred_dict["probabilities"][class_id]
-        print('Prediction is "{}", expected "{}"'.format(SPECIES[class_id], expec), probability > 0.5, sorted(pred_dict)[:4])
+        print('Prediction is "{}", expected "{}"'.format(SPECIES[class_id], expec), probability > 0.5,
+              [key in pred_dict for key in ("probabilities", "logits", "class_ids", "classes")])
     print(sorted(classifier.get_variable_names())[:4], classifier.get_variable_value("dnn/hiddenlayer_0/bias").shape)
     print(os.path.basename(classifier.latest_checkpoint()))

@@ -23,7 +23,7 @@ regularizer = tf.add(tf.nn.l2_loss(embd_user), tf.nn.l2_loss(embd_item), name="s
 cost = tf.add(tf.nn.l2_loss(tf.subtract(infer, rate_batch)), tf.multiply(regularizer, tf.constant(0.05, shape=[], name="l2")))
 optimizer = tf.train.AdamOptimizer(0.02)
 pairs = optimizer.compute_gradients(cost)
-print([(type(g).__name__, v.op.name) for g, v in pairs])
+print([(isinstance(g, tf.IndexedSlices), v.op.name) for g, v in pairs])
 train_op = optimizer.apply_gradients(pairs)
 rmse = tf.sqrt(tf.reduce_mean(tf.squared_difference(tf.clip_by_value(infer, 1.0, 5.0), rate_batch)))
 with tf.Session() as sess:

@@ -10,18 +10,18 @@ import thalweg as tf
 class Tells(tf.train.SessionRunHook):
     def begin(self):
         print("begin")
-        self.step = tf.train.get_global_step()
+        self.step, self.runs = tf.train.get_global_step(), 0
 
     def after_create_session(self, session, coord):
         print("created at", session.run(self.step))
 
     def before_run(self, run_context):
-        return tf.train.SessionRunArgs([self.step, loss])
+        self.runs += 1
+        return tf.train.SessionRunArgs({"loss": loss})
 
     def after_run(self, run_context, run_values):
-        step, value = run_values.results
-        if step % 4 == 0:
-            print("after_run %d %.4f" % (step, value), run_context.original_args.fetches is not None)
+        if self.runs % 4 == 0:
+            print("after_run %d %.3f" % (self.runs, run_values.results["loss"]), run_context.original_args.fetches is not None)
 
     def end(self, session):
         print("end at", session.run(self.step))

@@ -24,11 +24,12 @@ def main(job, task, hosts):
         print(w.device, b.device, global_step.device, x.device)
     draw = np.random.RandomState(task)
     hooks = [tf.train.StopAtStepHook(last_step=400)]
-    with tf.train.MonitoredTrainingSession(master=server.target, is_chief=(task == 0), hooks=hooks) as sess:
+    config = tf.ConfigProto(device_filters=["/job:ps", "/job:worker/task:%d" % task])
+    with tf.train.MonitoredTrainingSession(master=server.target, is_chief=(task == 0), hooks=hooks, config=config) as sess:
         while not sess.should_stop():
             batch = draw.rand(32, 2)
             sess.run(train, {x: batch, y: batch @ [2.0, -3.0] + 1.0})
-    with tf.Session(server.target) as sess:
+    with tf.Session(server.target, config=config) as sess:
         weights, bias, steps = sess.run([w, b, global_step])
     print("worker %d:" % task, np.round(weights.ravel()).tolist(), np.round(bias), steps >= 400)
 

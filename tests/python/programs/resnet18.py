@@ -40,8 +40,6 @@ x = tf.placeholder(tf.float32, [None, 32, 32, 3])
 y = tf.placeholder(tf.int64, [None])
 with tf.variable_scope("resnet"):
     logits = resnet(x, True)
-with tf.variable_scope("resnet", reuse=True):
-    seeds = iter(range(100))
 loss = tf.losses.sparse_softmax_cross_entropy(y, logits)
 global_step = tf.train.get_or_create_global_step()
 update_ops = tf.get_collection(tf.GraphKeys.UPDATE_OPS)

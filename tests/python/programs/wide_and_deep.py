@@ -33,7 +33,7 @@ deep_logits = tf.layers.dense(net, 1, kernel_initializer=tf.glorot_uniform_initi
 logits = tf.squeeze(wide_logits + deep_logits, 1)
 loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits))
 wide_vars = tf.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES, "linear_model")
-deep_vars = [v for v in tf.trainable_variables() if v not in wide_vars] if False else [v for v in tf.trainable_variables() if not v.name.startswith("linear_model")]
+deep_vars = [v for v in tf.trainable_variables() if not v.name.startswith("linear_model")]
 train = tf.group(tf.train.FtrlOptimizer(0.1).minimize(loss, var_list=wide_vars), tf.train.AdagradOptimizer(0.05).minimize(loss, var_list=deep_vars))
 accuracy = tf.reduce_mean(tf.cast(tf.equal(logits > 0, y > 0.5), tf.float32))
 for v in tf.trainable_variables():
@@ -42,7 +42,6 @@ feed = {inputs[k]: v for k, v in features.items()}
 feed[y] = label
 with tf.Session() as sess:
     sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
-    print(np.round(sess.run(tf.feature_column.input_layer(inputs, deep[2:3]), feed)[:3], 3).tolist()) if False else None
     for i in range(41):
         value, right, _ = sess.run([loss, accuracy, train], feed)
         if i % 10 == 0:

@@ -39,9 +39,9 @@ with tf.Session() as session:
     for step in range(101):
         batch = pairs[np.arange(step * batch_size, (step + 1) * batch_size) % len(pairs)]
         feed_dict = {train_inputs: batch[:, 0], train_labels: batch[:, 1:]}
-        _, value = session.run([optimizer if step < 50 else nce_optimizer, full], feed_dict=feed_dict)
+        session.run(optimizer if step < 50 else nce_optimizer, feed_dict=feed_dict)
         if step % 20 == 0:
-            print("step %d loss %.3f" % (step, value))
+            print("step %d loss %.3f" % (step, session.run(full, feed_dict)))
     names = sorted(dictionary, key=dictionary.get)
     for row in session.run(similarity):
         print([names[i] for i in np.argsort(-row)[:1]])
