@@ -48,7 +48,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         raise TypeError("`cond` and `body` must be callable.")
     if not loop_vars:
         raise ValueError("'loop_vars' must be provided.")
-    loop_vars = list(loop_vars) if isinstance(loop_vars, (list, builtins.tuple)) else [loop_vars]
+    loop_vars = loop_vars if isinstance(loop_vars, (list, builtins.tuple)) else [loop_vars]
     single = len(loop_vars) == 1
     counted = maximum_iterations is not None
     initial = ([convert_to_tensor(0, name="iteration_counter")] if counted else []) + [convert_to_tensor(v) for v in _flat(loop_vars)]

@@ -210,9 +210,9 @@ def _device_name(device):
 
 
 def _operation(obj):
-    if isinstance(obj, _engine.Variable):
-        return obj.op
-    return obj
+    if isinstance(obj, (_engine.Tensor, _engine.Operation)):
+        return obj
+    return getattr(obj, "op", obj)
 
 
 class _Default(threading.local):

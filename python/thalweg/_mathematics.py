@@ -124,8 +124,24 @@ def cast(x, dtype, name=None):
         return x if x.dtype == dtype else call("Cast", [x], {"DstT": dtype}, scope)
 
 
+_RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535), "int32": (-2 ** 31, 2 ** 31 - 1),
+           "uint32": (0, 2 ** 32 - 1), "int64": (-2 ** 63, 2 ** 63 - 1), "uint64": (0, 2 ** 64 - 1)}
+
+
 def saturate_cast(value, dtype, name=None):
-    return cast(value, dtype, name)
+    """Cast; what is beyond the range of an integer type becomes its end."""
+    dtype = _engine.as_dtype(dtype)
+    with name_scope(name, "saturate_cast") as scope:
+        value = convert_to_tensor(value, name="value")
+        low, high = _RANGES.get(dtype.name, (None, None))
+        own = _RANGES.get(value.dtype.name)
+        if low is not None and (own is None or own[0] < low):
+            value = call("Maximum", [value, convert_to_tensor(float(low) if own is None else low, value.dtype)])
+        if high is not None and (own is None or own[1] > high):
+            # The largest number of a floating type that is not beyond the range.
+            limit = high if own is not None else float(high - (high >> {"float32": 24, "float16": 11}.get(value.dtype.name, 53)))
+            value = call("Minimum", [value, convert_to_tensor(limit, value.dtype)])
+        return call("Cast", [value], {"DstT": dtype}, scope)
 
 
 def _caster(dtype, name):
@@ -455,7 +471,20 @@ def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
         return _segment_mean(convert_to_tensor(data), segment_ids, num_segments, 1)
 
 
-__all__ += ["trace", "confusion_matrix", "histogram_fixed_width", "edit_distance", "verify_tensor_all_finite", "sparse_tensor_to_dense",
+def unique(x, out_idx="int32", name=None):
+    """The different elements, and for each element which of them it is."""
+    from . import raw_ops
+
+    return raw_ops.Unique(x=x, out_idx=out_idx, name=name)
+
+
+def unique_with_counts(x, out_idx="int32", name=None):
+    from . import raw_ops
+
+    return raw_ops.UniqueWithCounts(x=x, out_idx=out_idx, name=name)
+
+
+__all__ += ["unique", "unique_with_counts", "trace", "confusion_matrix", "histogram_fixed_width", "edit_distance", "verify_tensor_all_finite", "sparse_tensor_to_dense",
             "dynamic_partition", "reverse_sequence", "string_join", "space_to_depth", "depth_to_space", "batch_to_space", "scatter_nd", "setdiff1d",
             "bitcast", "tensor_scatter_update", "scatter_update", "scatter_add", "scatter_sub", "scatter_nd_update", "scatter_nd_add",
             "self_adjoint_eig", "svd", "reduce_euclidean_norm", "unsorted_segment_mean"]

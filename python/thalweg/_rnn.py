@@ -270,6 +270,8 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
         initial = [convert_to_tensor(s, dtype_hint=inputs.dtype) for s in _flat(state)]
         outputs, final = _engine.rnn.over_sequence(current_scope(), step, int(TensorShape(cell.output_size)[-1]), sizes, inputs, time_major,
                                                    sequence_length, initial, parallel_iterations or 32)
+        if inputs.shape.rank == 3:
+            outputs.set_shape(list(inputs.shape[:2]) + [None])
         return outputs, _packed(structure, iter(final))
 
 

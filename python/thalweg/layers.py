@@ -122,8 +122,17 @@ def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=Tru
     if axis not in (-1, (convert_to_tensor(inputs).shape.rank or 0) - 1):
         raise NotImplementedError("tf.layers.batch_normalization: of the last axis only")
     settings = {"momentum": momentum, "epsilon": epsilon, "name": name}
+    root = get_default_graph()._root
+    before = len(root.global_variables())
     with _reusing(name, reuse):
-        return _engine_layers.batch_normalization(current_scope(), inputs, training, settings)
+        y = _engine_layers.batch_normalization(current_scope(), inputs, training, settings)
+    from ._variables import get_variable_scope
+
+    usual = get_variable_scope().regularizer
+    for v in root.global_variables()[before:] if usual is not None else ():
+        with name_scope(v.op.name + "/Regularizer/"):
+            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, usual(v))
+    return y
 
 
 def separable_conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", dilation_rate=(1, 1),

@@ -413,7 +413,14 @@ impl Scope {
             return;
         }
         store.by_name.insert(full, store.all.len());
-        store.all.push(Record { handle, value, init, initial, trainable: v.trainable, slice: v.slice.clone() });
+        store.all.push(Record {
+            handle,
+            value,
+            init,
+            initial,
+            trainable: v.trainable,
+            slice: v.slice.clone(),
+        });
     }
 
     /// All variables, in the order they were made.

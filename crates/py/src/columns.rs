@@ -52,7 +52,10 @@ impl Column for Inner {
 impl Inner {
     fn categorical(&self) -> Result<&dyn CategoricalColumn> {
         self.0.as_categorical().ok_or_else(|| {
-            client::Error::new(client::Code::InvalidArgument, format!("'{}' is no categorical column", self.0.name()))
+            client::Error::new(
+                client::Code::InvalidArgument,
+                format!("'{}' is no categorical column", self.0.name()),
+            )
         })
     }
 }
@@ -140,7 +143,8 @@ impl FeatureColumn {
                 return Ok(FeatureColumn { column: column.clone().into(), numeric: Some(column) });
             }
             "bucketized" => {
-                let first = sources.first().ok_or_else(|| wrong_type("a bucketized column needs a numeric one"))?;
+                let first =
+                    sources.first().ok_or_else(|| wrong_type("a bucketized column needs a numeric one"))?;
                 let numeric = first.cast::<FeatureColumn>()?.get().numeric.clone();
                 let numeric = numeric.ok_or_else(|| wrong_type("a bucketized column needs a numeric one"))?;
                 train::bucketized_column(numeric, &s.get::<Vec<f32>>("boundaries", Vec::new())?).into()
@@ -177,7 +181,8 @@ impl FeatureColumn {
             }
             "vocabulary_file" => {
                 let file: std::path::PathBuf = s.get("vocabulary_file", Default::default())?;
-                let mut column = train::categorical_column_with_vocabulary_file(&key, file).num_oov_buckets(oov);
+                let mut column =
+                    train::categorical_column_with_vocabulary_file(&key, file).num_oov_buckets(oov);
                 if let Some(lines) = s.get::<Option<usize>>("vocabulary_size", None)? {
                     column = column.vocabulary_size(lines);
                 }

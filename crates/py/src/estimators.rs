@@ -66,9 +66,7 @@ impl Run {
     /// The exception of Python that ended a run, or else the engine's error.
     fn raised(&self, py: Python<'_>, e: client::Error) -> PyErr {
         match self.shared() {
-            Some((shared, scope)) => {
-                shared.exception().unwrap_or_else(|| raise(py, &shared.home, &scope, e))
-            }
+            Some((shared, scope)) => shared.exception().unwrap_or_else(|| raise(py, &shared.home, &scope, e)),
             None => plain(py, e),
         }
     }
@@ -475,9 +473,7 @@ fn run_estimator(
             let metrics: Vec<(String, f32)> = found.metrics.into_iter().collect();
             Ok((metrics, found.global_step).into_pyobject(py)?.into_any().unbind())
         }
-        Done::Predicting(found) => {
-            Ok(Py::new(py, Predicted { found: Mutex::new(found), run })?.into_any())
-        }
+        Done::Predicting(found) => Ok(Py::new(py, Predicted { found: Mutex::new(found), run })?.into_any()),
     }
 }
 

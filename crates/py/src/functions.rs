@@ -38,8 +38,10 @@ pub fn trace(
     function: &Bound<'_, PyAny>,
 ) -> PyResult<Traced> {
     let py = function.py();
-    let arguments =
-        arguments.iter().map(|(t, s)| Ok((dtype::from_python(t)?, shape_of(s)?))).collect::<PyResult<Vec<_>>>()?;
+    let arguments = arguments
+        .iter()
+        .map(|(t, s)| Ok((dtype::from_python(t)?, shape_of(s)?)))
+        .collect::<PyResult<Vec<_>>>()?;
     let failed: RefCell<Option<PyErr>> = RefCell::default();
     let made: PyResult<TracedFunction> = scope.try_build(py, |g| {
         g.function(name, &arguments, |inner, given| {

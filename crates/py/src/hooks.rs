@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_client as client;
 use thalweg_client::{Code, Error, Output, Result, Tensor};
 use thalweg_train::hooks::{
-    CheckpointSaverHook, Every, Hook, LoggingHook, RunContext, StepCounterHook, StopAtStepHook, SummarySaverHook,
+    CheckpointSaverHook, Every, Hook, LoggingHook, RunContext, StepCounterHook, StopAtStepHook,
+    SummarySaverHook,
 };
 use thalweg_train::summary::SharedWriter;
 
@@ -51,7 +52,12 @@ impl Shared {
     }
 
     /// Calls a function of the package with the graph of the loop as the default one.
-    pub fn call<'py>(&self, py: Python<'py>, function: &str, args: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn call<'py>(
+        &self,
+        py: Python<'py>,
+        function: &str,
+        args: Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let hooks = py.import("thalweg.train.hooks")?;
         hooks.getattr("_in_graph")?.call1((self.home.graph.bind(py), hooks.getattr(function)?, args))
     }

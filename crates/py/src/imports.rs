@@ -36,7 +36,10 @@ fn renamed(def: &mut GraphDef, prefix: &str, mapped: &HashMap<String, String>) {
             let (caret, name, index) = split(input);
             *input = match mapped.get(&format!("{caret}{name}:{index}")) {
                 Some(tensor) => tensor.clone(),
-                None => format!("{caret}{prefix}{name}{}", if index > 0 { format!(":{index}") } else { String::new() }),
+                None => format!(
+                    "{caret}{prefix}{name}{}",
+                    if index > 0 { format!(":{index}") } else { String::new() }
+                ),
             };
         }
         if let Some(Value::List(list)) = node.attr.get_mut("_class").and_then(|a| a.value.as_mut()) {
@@ -86,7 +89,10 @@ fn with_variables(scope: &client::Scope, meta: &MetaGraphDef) -> Result<()> {
             if !def.is_resource {
                 return Err(Error::new(
                     Code::Unimplemented,
-                    format!("the variable '{}' is a reference; only resources are imported", def.variable_name),
+                    format!(
+                        "the variable '{}' is a reference; only resources are imported",
+                        def.variable_name
+                    ),
                 ));
             }
             let output = |name: &str| -> Result<Output> { scope.output(name) };
@@ -141,7 +147,9 @@ fn load_saved_model(
         of.iter().map(|(key, info)| (key.clone(), name(info))).collect::<Vec<_>>()
     };
     let all = meta.signature_def.iter();
-    Ok(all.map(|(key, s)| (key.clone(), s.method_name.clone(), names(&s.inputs), names(&s.outputs))).collect())
+    Ok(all
+        .map(|(key, s)| (key.clone(), s.method_name.clone(), names(&s.inputs), names(&s.outputs)))
+        .collect())
 }
 
 fn restored(session: &client::Session, directory: &Path, meta: &MetaGraphDef) -> Result<()> {

@@ -10,8 +10,8 @@ use pyo3::types::PyDict;
 use thalweg_client as client;
 use thalweg_client::Output;
 use thalweg_train::layers::{
-    self as train, Activation, BatchNormalization, Conv2D, Conv2DTranspose, Dense, Embedding, LayerNormalization,
-    Padding, SeparableConv2D,
+    self as train, Activation, BatchNormalization, Conv2D, Conv2DTranspose, Dense, Embedding,
+    LayerNormalization, Padding, SeparableConv2D,
 };
 
 pub fn activation(name: &str) -> PyResult<Activation> {

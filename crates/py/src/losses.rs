@@ -1,13 +1,13 @@
 //! Losses and learning rate schedules of `train`, by their names in TensorFlow.
 
 use crate::args;
+use crate::columns;
 use crate::errors::{OrRaise, wrong_type};
 use crate::scope::Scope;
 use crate::tensor::Tensor;
+use crate::variables;
 use pyo3::prelude::*;
 use thalweg_client as client;
-use crate::columns;
-use crate::variables;
 use thalweg_client::{DataType, Output};
 use thalweg_train::embedding::{self, PartitionStrategy};
 use thalweg_train::feature_column::{SparseTensor, safe_embedding_lookup_sparse};
@@ -155,7 +155,8 @@ fn sampled_loss(
     let strategy = if div { PartitionStrategy::Div } else { PartitionStrategy::Mod };
     scope.get().tensor(scope.py(), |g| {
         let labels = args::output_of(g, labels, None, "labels")?;
-        let labels = if labels.dtype() == DataType::Int64 { labels } else { g.cast(&labels, DataType::Int64) };
+        let labels =
+            if labels.dtype() == DataType::Int64 { labels } else { g.cast(&labels, DataType::Int64) };
         let inputs = args::output_of(g, inputs, None, "inputs")?;
         let candidates = match &candidates {
             Some([sampled, true_count, sampled_count]) => Candidates {

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 use thalweg_client as client;
-use thalweg_proto::ConfigProto;
 use thalweg_client::{Cancellation, Code, Error, Feed, Result, feed};
+use thalweg_proto::ConfigProto;
 use thalweg_train::hooks::{Hook, RunContext};
 use thalweg_train::monitored::{ChiefSessionCreator, MonitoredSession, SessionCreator, WorkerSessionCreator};
 
@@ -57,16 +57,11 @@ fn lost() -> PyErr {
 }
 
 /// Waits for an answer, and lets signals in.
-fn wait<T: Send>(
-    py: Python<'_>,
-    answers: mpsc::Receiver<T>,
-    interrupted: impl Fn(),
-) -> PyResult<T> {
+fn wait<T: Send>(py: Python<'_>, answers: mpsc::Receiver<T>, interrupted: impl Fn()) -> PyResult<T> {
     let answers = Mutex::new(answers);
     loop {
-        let answer = py.detach(|| {
-            answers.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(ASK_EVERY)
-        });
+        let answer =
+            py.detach(|| answers.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(ASK_EVERY));
         match answer {
             Ok(answer) => return Ok(answer),
             Err(mpsc::RecvTimeoutError::Disconnected) => return Err(lost()),

@@ -57,8 +57,10 @@ fn step(
     let cell = cell(kind, units, &Settings(settings))?;
     let (y, next) = scope.build(py, |g| {
         let input = args::output_of(g, input, None, "input")?;
-        let state: Vec<Output> =
-            state.iter().map(|s| args::output_of(g, s, Some(input.dtype()), "state")).collect::<PyResult<_>>()?;
+        let state: Vec<Output> = state
+            .iter()
+            .map(|s| args::output_of(g, s, Some(input.dtype()), "state"))
+            .collect::<PyResult<_>>()?;
         if state.len() != cell.state_sizes().len() {
             return Err(wrong_type(format!(
                 "the state of a {kind} cell has {} tensors, got {}",

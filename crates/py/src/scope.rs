@@ -3,8 +3,8 @@
 
 use crate::args::{self, Given};
 use crate::attrs;
-use crate::control_flow;
 use crate::columns;
+use crate::control_flow;
 use crate::dtype;
 use crate::errors::{OrRaise, plain, raise, wrong_type};
 use crate::functions;

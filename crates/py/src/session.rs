@@ -71,12 +71,7 @@ fn id_of(output: &Output) -> u64 {
 
 impl Session {
     /// An open session of the engine, for Python.
-    pub fn over(
-        py: Python<'_>,
-        session: Arc<client::Session>,
-        scope: client::Scope,
-        home: &Home,
-    ) -> Session {
+    pub fn over(py: Python<'_>, session: Arc<client::Session>, scope: client::Scope, home: &Home) -> Session {
         let (known, runner) = (Mutex::default(), Runner::default());
         let (home, forks) = (home.share(py), interrupts::forks());
         Session { session, scope, home, known, runner, time_limit: None, forks }

@@ -30,11 +30,12 @@ def batch_norm(x, name):
         return tf.nn.batch_normalization(x, m, v, beta, gamma, 1e-3)
 
 
-with tf.variable_scope("mlp", regularizer=regularizer):
-    h = tf.layers.dense(x, 24, use_bias=False, kernel_initializer=tf.glorot_normal_initializer(seed=1), name="one")
+with tf.variable_scope("mlp"):
+    h = tf.layers.dense(x, 24, use_bias=False, kernel_initializer=tf.glorot_normal_initializer(seed=1),
+                        kernel_regularizer=regularizer, name="one")
     h = tf.nn.relu(batch_norm(h, "bn"))
     h = tf.nn.dropout(h, keep_prob=keep_prob)
-    w = tf.get_variable("w", [24, 16], initializer=tf.random_normal_initializer(stddev=0.2))
+    w = tf.get_variable("w", [24, 16], initializer=tf.random_normal_initializer(stddev=0.2), regularizer=regularizer)
     h = tf.layers.batch_normalization(tf.matmul(h, w), training=is_training, momentum=0.8)
     h = tf.layers.dropout(tf.nn.elu(h), rate=0.3, training=is_training, seed=5)
     logits = tf.layers.dense(h, 4, kernel_initializer=tf.glorot_normal_initializer(seed=2), name="two")

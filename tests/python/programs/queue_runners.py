@@ -38,7 +38,8 @@ with tf.Session() as sess:
             print(sess.run(name))
         except tf.errors.OutOfRangeError:
             print("end of names")
-    sess.run([put, many])
+    sess.run(put)
+    sess.run(many)
     print(sess.run(size))
     for _ in range(3):
         print(sorted(sess.run(taken).items()))

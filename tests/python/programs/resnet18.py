@@ -3,8 +3,8 @@ import numpy as np
 import thalweg as tf
 
 draw = np.random.RandomState(3)
-images = draw.rand(8, 32, 32, 3).astype(np.float32)
-labels = draw.randint(0, 10, 8)
+images = draw.rand(4, 32, 32, 3).astype(np.float32)
+labels = draw.randint(0, 10, 4)
 seeds = iter(range(100))
 
 
@@ -50,7 +50,7 @@ parameters = sum(int(np.prod(v.shape.as_list())) for v in tf.trainable_variables
 print(len(tf.trainable_variables()), parameters, len(update_ops))
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
-    for i in range(4):
+    for i in range(2):
         value, right, _ = sess.run([loss, accuracy, train], {x: images, y: labels})
-        print(i, "%.3f" % value if i < 3 else value < 2.3)
+        print(i, "%.3f" % value)
     print(sess.run(global_step))
