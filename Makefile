@@ -26,7 +26,7 @@ TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
 .PHONY: test check rust features parquet isa python capi capi-bindings wheel interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
 
-test: check rust isa shuttle features interop
+test: check rust isa shuttle features python interop
 
 check:
 	cargo fmt --all --check
@@ -68,7 +68,7 @@ $(PYVENV)/ready: tests/python/requirements.txt
 
 # The engine as `rust` and `interop` build it, with --workspace; the stubs are generated from its op table.
 python: $(PYVENV)/ready
-	cargo build --workspace --lib
+	cargo build --workspace --lib --bins --examples
 	$(PYVENV)/bin/python packaging/dev_wheel.py target/debug/lib_engine.so target/python
 	$(PYVENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/python/thalweg-*.whl
 	cd tests/python && $(abspath $(PYVENV))/bin/python -m pytest -q .

@@ -15,7 +15,8 @@ def _flat(structure):
         return [leaf for key in sorted(structure) for leaf in _flat(structure[key])]
     if isinstance(structure, (list, builtins.tuple)):
         return [leaf for part in structure for leaf in _flat(part)]
-    return [structure]
+    composite = getattr(structure, "_thalweg_composite", None)
+    return composite()[0] if composite is not None else [structure]
 
 
 def _packed(structure, leaves):
@@ -27,7 +28,17 @@ def _packed(structure, leaves):
         if hasattr(structure, "_fields"):
             return type(structure)(*parts)
         return type(structure)(parts)
-    return next(leaves)
+    composite = getattr(structure, "_thalweg_composite", None)
+    if composite is None:
+        return next(leaves)
+    # An object of several tensors, such as a TensorArray.
+    parts, make = composite()
+    return make([next(leaves) for _ in parts])
+
+
+def _listed(function):
+    """A function whose result is a list."""
+    return lambda *args: [function(*args)]
 
 
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None,
@@ -37,7 +48,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         raise TypeError("`cond` and `body` must be callable.")
     if not loop_vars:
         raise ValueError("'loop_vars' must be provided.")
-    loop_vars = list(loop_vars) if isinstance(loop_vars, (list, builtins.tuple)) else [loop_vars]
+    loop_vars = loop_vars if isinstance(loop_vars, (list, builtins.tuple)) else [loop_vars]
     single = len(loop_vars) == 1
     counted = maximum_iterations is not None
     initial = ([convert_to_tensor(0, name="iteration_counter")] if counted else []) + [convert_to_tensor(v) for v in _flat(loop_vars)]

@@ -176,7 +176,7 @@ class Graph:
         if name == GraphKeys.TRAINABLE_VARIABLES:
             return self._root.trainable_variables()
         if name == GraphKeys.LOCAL_VARIABLES:
-            return []
+            return self._root.local_variables()
         return self._root.collection(name)
 
     def get_all_collection_keys(self):
@@ -210,9 +210,9 @@ def _device_name(device):
 
 
 def _operation(obj):
-    if isinstance(obj, _engine.Variable):
-        return obj.op
-    return obj
+    if isinstance(obj, (_engine.Tensor, _engine.Operation)):
+        return obj
+    return getattr(obj, "op", obj)
 
 
 class _Default(threading.local):
@@ -241,6 +241,13 @@ def reset_default_graph():
 def current_scope():
     """Where nodes are made now."""
     return get_default_graph()._scope
+
+
+def _graph_without_root():
+    """A graph whose root scope the engine gives: an estimator makes graphs of its own."""
+    graph = Graph.__new__(Graph)
+    graph._threads, graph._collections, graph._finalized, graph.seed = threading.local(), {}, False, None
+    return graph
 
 
 def _call_in(scope, function, args, kwargs=None):

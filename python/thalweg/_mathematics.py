@@ -124,8 +124,24 @@ def cast(x, dtype, name=None):
         return x if x.dtype == dtype else call("Cast", [x], {"DstT": dtype}, scope)
 
 
+_RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535), "int32": (-2 ** 31, 2 ** 31 - 1),
+           "uint32": (0, 2 ** 32 - 1), "int64": (-2 ** 63, 2 ** 63 - 1), "uint64": (0, 2 ** 64 - 1)}
+
+
 def saturate_cast(value, dtype, name=None):
-    return cast(value, dtype, name)
+    """Cast; what is beyond the range of an integer type becomes its end."""
+    dtype = _engine.as_dtype(dtype)
+    with name_scope(name, "saturate_cast") as scope:
+        value = convert_to_tensor(value, name="value")
+        low, high = _RANGES.get(dtype.name, (None, None))
+        own = _RANGES.get(value.dtype.name)
+        if low is not None and (own is None or own[0] < low):
+            value = call("Maximum", [value, convert_to_tensor(float(low) if own is None else low, value.dtype)])
+        if high is not None and (own is None or own[1] > high):
+            # The largest number of a floating type that is not beyond the range.
+            limit = high if own is not None else float(high - (high >> {"float32": 24, "float16": 11}.get(value.dtype.name, 53)))
+            value = call("Minimum", [value, convert_to_tensor(limit, value.dtype)])
+        return call("Cast", [value], {"DstT": dtype}, scope)
 
 
 def _caster(dtype, name):
@@ -325,3 +341,150 @@ def _last_size(x):
     from ._arrays import shape
 
     return shape(x)[-1]
+
+
+def trace(x, name=None):
+    """The sum of the diagonal."""
+    with name_scope(name, "Trace") as scope:
+        return reduce_sum(call("MatrixDiagPart", [x]), [-1], name=scope)
+
+
+def confusion_matrix(labels, predictions, num_classes=None, dtype="int32", name=None, weights=None):
+    """How often each label was predicted as each class."""
+    with name_scope(name, "confusion_matrix"):
+        labels, predictions = (to_int64(convert_to_tensor(v)) for v in (labels, predictions))
+        if num_classes is None:
+            num_classes = call("Maximum", [reduce_max(labels), reduce_max(predictions)]) + 1
+        size = convert_to_tensor(num_classes, "int64") if not isinstance(num_classes, Tensor) else to_int64(num_classes)
+        where = call("Pack", [[labels, predictions]], {"axis": 1})
+        ones = call("OnesLike", [predictions])
+        values = cast(ones if weights is None else weights, dtype)
+        return call("ScatterNd", [where, values, call("Pack", [[size, size]])])
+
+
+def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=None):
+    return call("HistogramFixedWidth", [values, value_range, nbins], {"dtype": dtype}, name)
+
+
+def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
+    return call("EditDistance", [hypothesis.indices, hypothesis.values, hypothesis.dense_shape, truth.indices, truth.values, truth.dense_shape],
+                {"normalize": normalize}, name)
+
+
+def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
+    """The tensor, or an error if an element is not finite."""
+    from ._graphs import control_dependencies
+
+    with name_scope(name, "VerifyFinite"):
+        t = convert_to_tensor(x if t is None else t)
+        with control_dependencies([call("CheckNumerics", [t], {"message": message if msg is None else msg})]):
+            return call("Identity", [t])
+
+
+def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+    from .sparse import to_dense
+
+    return to_dense(sp_input, default_value, validate_indices, name)
+
+
+def dynamic_partition(data, partitions, num_partitions, name=None):
+    """The rows of each part."""
+    return call("DynamicPartition", [data, partitions], {"num_partitions": num_partitions}, name)
+
+
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None):
+    """Each sequence backwards, up to its length."""
+    axes = {"seq_dim": seq_dim if seq_axis is None else seq_axis, "batch_dim": (batch_dim or 0) if batch_axis is None else batch_axis}
+    return call("ReverseSequence", [input, seq_lengths], axes, name)
+
+
+def string_join(inputs, separator="", name=None):
+    return call("StringJoin", [list(inputs)], {"separator": separator}, name)
+
+
+def batch_to_space(input, crops, block_size, name=None, block_shape=None):
+    return call("BatchToSpace", [input, crops], {"block_size": block_size}, name)
+
+
+def space_to_depth(input, block_size, name=None, data_format="NHWC"):
+    return call("SpaceToDepth", [input], {"block_size": block_size, "data_format": data_format}, name)
+
+
+def depth_to_space(input, block_size, name=None, data_format="NHWC"):
+    return call("DepthToSpace", [input], {"block_size": block_size, "data_format": data_format}, name)
+
+
+def scatter_nd(indices, updates, shape, name=None):
+    return call("ScatterNd", [indices, updates, shape], None, name)
+
+
+def setdiff1d(x, y, index_dtype="int32", name=None):
+    """What is in x and not in y, and where."""
+    return call("ListDiff", [x, y], {"out_idx": index_dtype}, name)
+
+
+def bitcast(input, type, name=None):
+    return call("Bitcast", [input], {"type": type}, name)
+
+
+def tensor_scatter_update(tensor, indices, updates, name=None):
+    return call("TensorScatterUpdate", [tensor, indices, updates], None, name)
+
+
+def _rows(op, names):
+    def function(ref, indices, updates, use_locking=False, name=None):
+        with name_scope(name, names) as scope:
+            done = call(op, [ref.handle, indices, convert_to_tensor(updates, ref.dtype)], None, scope)
+        from ._variables import _Assigned
+
+        return _Assigned(ref, done)
+
+    return function
+
+
+scatter_update, scatter_add, scatter_sub = (_rows("ResourceScatterUpdate", "ScatterUpdate"), _rows("ResourceScatterAdd", "ScatterAdd"),
+                                            _rows("ResourceScatterSub", "ScatterSub"))
+scatter_nd_update, scatter_nd_add = _rows("ResourceScatterNdUpdate", "ScatterNdUpdate"), _rows("ResourceScatterNdAdd", "ScatterNdAdd")
+
+
+def self_adjoint_eig(tensor, name=None):
+    return call("SelfAdjointEigV2", [tensor], {"compute_v": True}, name)
+
+
+def svd(tensor, full_matrices=False, compute_uv=True, name=None):
+    s, u, v = call("Svd", [tensor], {"compute_uv": compute_uv, "full_matrices": full_matrices}, name)
+    return (s, u, v) if compute_uv else s
+
+
+def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
+    return sqrt(reduce_sum(square(input_tensor), axis, keepdims=keepdims), name=name)
+
+
+def _segment_mean(data, ids, count, power):
+    total = call("UnsortedSegmentSum", [data, ids, count])
+    ones = call("UnsortedSegmentSum", [call("OnesLike", [data]), ids, count])
+    return total / call("Maximum", [ones, convert_to_tensor(1, ones.dtype)]) ** power
+
+
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+    with name_scope(name, "UnsortedSegmentMean"):
+        return _segment_mean(convert_to_tensor(data), segment_ids, num_segments, 1)
+
+
+def unique(x, out_idx="int32", name=None):
+    """The different elements, and for each element which of them it is."""
+    from . import raw_ops
+
+    return raw_ops.Unique(x=x, out_idx=out_idx, name=name)
+
+
+def unique_with_counts(x, out_idx="int32", name=None):
+    from . import raw_ops
+
+    return raw_ops.UniqueWithCounts(x=x, out_idx=out_idx, name=name)
+
+
+__all__ += ["unique", "unique_with_counts", "trace", "confusion_matrix", "histogram_fixed_width", "edit_distance", "verify_tensor_all_finite", "sparse_tensor_to_dense",
+            "dynamic_partition", "reverse_sequence", "string_join", "space_to_depth", "depth_to_space", "batch_to_space", "scatter_nd", "setdiff1d",
+            "bitcast", "tensor_scatter_update", "scatter_update", "scatter_add", "scatter_sub", "scatter_nd_update", "scatter_nd_add",
+            "self_adjoint_eig", "svd", "reduce_euclidean_norm", "unsorted_segment_mean"]

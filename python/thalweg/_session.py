@@ -1,5 +1,6 @@
 """Sessions and their options."""
 
+import collections
 import threading
 
 from . import _engine
@@ -98,6 +99,9 @@ class RunMetadata:
         return self._bytes
 
 
+_NodeDef = collections.namedtuple("NodeDef", ["name", "op", "input", "device"])
+
+
 class GraphDef:
     """A graph as a message."""
 
@@ -106,6 +110,22 @@ class GraphDef:
 
     def SerializeToString(self):
         return self._bytes
+
+    def ParseFromString(self, data):
+        self._bytes, self._text = bytes(data), None
+        return len(data)
+
+    @classmethod
+    def FromString(cls, data):
+        return cls(data)
+
+    @property
+    def node(self):
+        """The nodes: name, op, inputs and device of each."""
+        return [_NodeDef(*node) for node in _engine.graph_nodes(self._bytes)]
+
+    def _node(self, name):
+        return next(node for node in self.node if node.name == name)
 
     def ByteSize(self):
         return len(self._bytes)

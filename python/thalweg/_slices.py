@@ -75,6 +75,9 @@ class SparseTensor:
     def _thalweg_fetch(self):
         return SparseTensorValue, [self.indices, self.values, self.dense_shape]
 
+    def _thalweg_composite(self):
+        return [self.indices, self.values, self.dense_shape], lambda parts: SparseTensor(*parts)
+
     def _thalweg_feed(self, value):
         return list(zip((self.indices, self.values, self.dense_shape), value))
 

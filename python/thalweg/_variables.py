@@ -29,11 +29,9 @@ def _make(initial_value=None, trainable=None, collections=None, validate_shape=T
     local = collections is not None and GraphKeys.LOCAL_VARIABLES in collections
     with init_scope():
         with name_scope(name, "Variable") as full:
-            if callable(initial_value):
-                with name_scope("Initializer"):
-                    initial = convert_to_tensor(initial_value(), dtype=dtype, name="initial_value")
-            else:
-                initial = convert_to_tensor(initial_value, dtype=dtype, name="initial_value")
+            with name_scope("Initializer"):
+                initial = initial_value() if callable(initial_value) else initial_value
+                initial = convert_to_tensor(initial, dtype=dtype, name="initial_value")
             made = current_scope().variable(initial, full, trainable, local)
     graph = get_default_graph()
     standard = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES)
@@ -47,9 +45,7 @@ def _make(initial_value=None, trainable=None, collections=None, validate_shape=T
 
 def _assign_with(op):
     def assign(self, value, use_locking=None, name=None, read_value=True):
-        with name_scope(name, {"AssignVariableOp": "Assign", "AssignAddVariableOp": "AssignAdd"}.get(op, "AssignSub")) as scope:
-            value = convert_to_tensor(value, dtype=self.dtype, name="value")
-            done = call(op, [self.handle, value], None, scope)
+        done = call(op, [self.handle, convert_to_tensor(value, dtype=self.dtype)], None, name)
         return _Assigned(self, done) if read_value else done
 
     return assign
@@ -60,30 +56,43 @@ class _Assigned:
 
     def __init__(self, variable, op):
         self._variable, self.op, self.graph = variable, op, variable.graph
-        self._value = None
+        self._value = self._read()
 
-    def _thalweg_tensor(self):
-        if self._value is None:
-            with self.graph.control_dependencies([self.op]):
-                self._value = self._variable.read_value()
-        return self._value
+    def _read(self):
+        with self.graph.control_dependencies([self.op]):
+            return _read(self._variable)
+
+    value = read_value = _thalweg_tensor = lambda self: self._read()
 
     @property
     def _thalweg_dtype(self):
         return self.dtype
 
     def _thalweg_fetch(self):
-        return (lambda value: value), [self._thalweg_tensor()]
+        return (lambda value: value), [self._value]
 
     dtype = property(lambda self: self._variable.dtype)
     shape = property(lambda self: self._variable.shape)
-    name = property(lambda self: self._thalweg_tensor().name)
+    name = property(lambda self: self.op.name)
 
     def get_shape(self):
         return self.shape
 
     def eval(self, feed_dict=None, session=None):
-        return self._thalweg_tensor().eval(feed_dict, session)
+        return self._value.eval(feed_dict, session)
+
+    def _then(self, method, *args, **kwargs):
+        with self.graph.control_dependencies([self.op]):
+            return getattr(self._variable, method)(*args, **kwargs)
+
+    def assign(self, *args, **kwargs):
+        return self._then("assign", *args, **kwargs)
+
+    def assign_add(self, *args, **kwargs):
+        return self._then("assign_add", *args, **kwargs)
+
+    def assign_sub(self, *args, **kwargs):
+        return self._then("assign_sub", *args, **kwargs)
 
     def __getattr__(self, name):
         return getattr(self._variable, name)
@@ -107,7 +116,15 @@ _set("assign", _assign_with("AssignVariableOp"))
 _set("assign_add", _assign_with("AssignAddVariableOp"))
 _set("assign_sub", _assign_with("AssignSubVariableOp"))
 _set("value", _read)
-_set("read_value", lambda self: call("Identity", [call("ReadVariableOp", [self.handle], {"dtype": self.dtype}, "Read/ReadVariableOp")]))
+
+
+def _read_value(self):
+    with name_scope("Read"):
+        value = _read(self)
+    return call("Identity", [value])
+
+
+_set("read_value", _read_value)
 _set("initialized_value", lambda self: _initialized_value(self))
 _set("eval", lambda self, session=None: self._graph_element.eval(session=session))
 _set("load", lambda self, value, session=None: _load(self, value, session))
@@ -214,6 +231,11 @@ def variable_scope(name_or_scope, default_name=None, values=None, initializer=No
     opened = VariableScope(name, _reuse_value(reuses), inner.name + "/", initializer or outer.initializer, regularizer or outer.regularizer,
                            dtype or outer.dtype)
     scopes = _open_scopes(graph)
+    if isinstance(opened.initializer, type):
+        opened.initializer = opened.initializer()
+    for_layers = getattr(opened.initializer, "_engine", None)
+    if for_layers is not None:
+        inner = inner.with_initializer(for_layers)
     with graph._entered(inner):
         scopes.append(opened)
         try:
@@ -239,7 +261,9 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
         with name_scope(made.op.name + "/Regularizer/"):
             graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, regularizer(made))
     for key in collections or ():
-        if key not in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES):
+        if key == GraphKeys.LOCAL_VARIABLES:
+            graph._root.add_to_collection(key, made.handle)
+        elif key not in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES):
             graph._collections.setdefault(key, []).append(made)
     return made
 

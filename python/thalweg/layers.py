@@ -40,6 +40,11 @@ def _reusing(name, reuse):
 def _finish(x, activation, before, kernel_regularizer, bias_regularizer):
     """Losses of the new variables, and the activation."""
     graph = get_default_graph()
+    from ._variables import get_variable_scope
+
+    # That of the variable scope, for those that have none.
+    usual = get_variable_scope().regularizer
+    kernel_regularizer, bias_regularizer = kernel_regularizer or usual, bias_regularizer or usual
     if kernel_regularizer or bias_regularizer:
         for v in graph._root.trainable_variables()[before:]:
             regularizer = bias_regularizer if v.op.name.endswith("/bias") else kernel_regularizer
@@ -59,7 +64,7 @@ def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None
     known, function = _activation(activation)
     before = _count()
     settings = {"activation": known, "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
-                "name": name}
+                "name": name, "trainable": trainable}
     with _reusing(name, reuse):
         x = _engine_layers.dense(current_scope(), inputs, units, settings)
     return _finish(x, function, before, kernel_regularizer, bias_regularizer)
@@ -78,7 +83,7 @@ def conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_f
     known, function = _activation(activation)
     before = _count()
     settings = {"activation": known, "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
-                "name": name, "strides": _two(strides), "padding": padding}
+                "name": name, "strides": _two(strides), "padding": padding, "trainable": trainable}
     with _reusing(name, reuse):
         x = _engine_layers.conv2d(current_scope(), inputs, filters, _two(kernel_size), settings)
     return _finish(x, function, before, kernel_regularizer, bias_regularizer)
@@ -99,7 +104,7 @@ def dropout(inputs, rate=0.5, noise_shape=None, seed=None, training=False, name=
 
     inputs = convert_to_tensor(inputs)
     if isinstance(training, (bool, int)):
-        return dropped() if training else inputs
+        return dropped() if training and rate else inputs
     from ._control_flow import cond
 
     return cond(training, dropped, lambda: inputs)
@@ -112,8 +117,100 @@ def flatten(inputs, name=None, data_format="channels_last"):
 def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, training=False, trainable=True, name=None,
                         reuse=None, **ignored):
     """Normalises over the batch in training, by moving averages otherwise. Run the collection UPDATE_OPS with each step."""
-    if not isinstance(training, (bool, int)):
-        raise NotImplementedError("tf.layers.batch_normalization with a tensor for training")
+    if not (center and scale):
+        raise NotImplementedError("tf.layers.batch_normalization without center or scale")
+    if axis not in (-1, (convert_to_tensor(inputs).shape.rank or 0) - 1):
+        raise NotImplementedError("tf.layers.batch_normalization: of the last axis only")
     settings = {"momentum": momentum, "epsilon": epsilon, "name": name}
+    root = get_default_graph()._root
+    before = len(root.global_variables())
     with _reusing(name, reuse):
-        return _engine_layers.batch_normalization(current_scope(), inputs, bool(training), settings)
+        y = _engine_layers.batch_normalization(current_scope(), inputs, training, settings)
+    from ._variables import get_variable_scope
+
+    usual = get_variable_scope().regularizer
+    for v in root.global_variables()[before:] if usual is not None else ():
+        with name_scope(v.op.name + "/Regularizer/"):
+            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, usual(v))
+    return y
+
+
+def separable_conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", dilation_rate=(1, 1),
+                     depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None, pointwise_initializer=None, name=None,
+                     reuse=None, **ignored):
+    """A convolution of each channel, then of the channels at each place."""
+    if data_format != "channels_last" or _two(dilation_rate) != [1, 1]:
+        raise NotImplementedError("tf.layers.separable_conv2d: only channels_last and no dilation")
+    known, function = _activation(activation)
+    settings = {"activation": known, "use_bias": use_bias, "depthwise_initializer": depthwise_initializer,
+                "pointwise_initializer": pointwise_initializer, "name": name, "strides": _two(strides), "padding": padding,
+                "depth_multiplier": depth_multiplier}
+    with _reusing(name, reuse):
+        x = _engine_layers.separable_conv2d(current_scope(), inputs, filters, _two(kernel_size), settings)
+    return x if function is None else function(x)
+
+
+def conv2d_transpose(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", activation=None, use_bias=True,
+                     kernel_initializer=None, bias_initializer=None, kernel_regularizer=None, bias_regularizer=None, name=None, reuse=None,
+                     **ignored):
+    """The transpose of a convolution, which makes images larger."""
+    if data_format != "channels_last":
+        raise NotImplementedError("tf.layers.conv2d_transpose: only channels_last")
+    known, function = _activation(activation)
+    before = _count()
+    settings = {"activation": known, "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
+                "name": name, "strides": _two(strides), "padding": padding}
+    with _reusing(name, reuse):
+        x = _engine_layers.conv2d_transpose(current_scope(), inputs, filters, _two(kernel_size), settings)
+    return _finish(x, function, before, kernel_regularizer, bias_regularizer)
+
+
+def conv1d(inputs, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", name=None, **given):
+    """A convolution over sequences: the engine's over images of one row."""
+    from ._arrays import expand_dims, squeeze
+
+    one = lambda v: v[0] if isinstance(v, (list, tuple)) else v
+    wide = expand_dims(convert_to_tensor(inputs), 1)
+    return squeeze(conv2d(wide, filters, (1, one(kernel_size)), (1, one(strides)), padding, data_format, name=name or "conv1d", **given), [1])
+
+
+def _pooled1d(pool):
+    def pooling(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+        from ._arrays import expand_dims, squeeze
+
+        one = lambda v: v[0] if isinstance(v, (list, tuple)) else v
+        return squeeze(pool(expand_dims(convert_to_tensor(inputs), 1), (1, one(pool_size)), (1, one(strides)), padding), [1])
+
+    return pooling
+
+
+max_pooling1d, average_pooling1d = _pooled1d(max_pooling2d), _pooled1d(average_pooling2d)
+
+
+class _Layer:
+    """A layer as an object: called again, it shares its weights."""
+
+    _function = None
+
+    def __init__(self, *args, name=None, **kwargs):
+        self._args, self._kwargs, self._name, self._calls = args, kwargs, name, 0
+
+    def __call__(self, inputs, **given):
+        if self._name is None:
+            self._name = get_default_graph()._scopes[-1].unique_name(type(self).__name__.lower()).rsplit("/", 1)[-1]
+        self._calls += 1
+        return type(self)._function(inputs, *self._args, name=self._name, reuse=self._calls > 1, **self._kwargs, **given)
+
+    apply = __call__
+
+
+class Dense(_Layer):
+    _function = staticmethod(dense)
+
+
+class Conv2D(_Layer):
+    _function = staticmethod(conv2d)
+
+
+class BatchNormalization(_Layer):
+    _function = staticmethod(batch_normalization)

@@ -172,13 +172,119 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
 
 
 def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
-    """The rows of a table."""
+    """The rows of a table, which may be in parts."""
+    if max_norm is not None:
+        raise NotImplementedError("embedding_lookup with max_norm")
     if isinstance(params, (list, tuple)):
         if len(params) > 1:
-            raise NotImplementedError("embedding_lookup in a partitioned table")
+            return _engine.losses.embedding_lookup(current_scope(), list(params), ids, partition_strategy == "div")
         params = params[0]
-    with name_scope(name, "embedding_lookup"):
-        return gather(params, ids)
+    with name_scope(name, "embedding_lookup") as scope:
+        return call("Identity", [gather(params, ids)], None, scope)
+
+
+def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy="mod", name=None, combiner=None, max_norm=None):
+    """The combined rows of each example's ids; zeros for an example without ids."""
+    if isinstance(params, (list, tuple)):
+        if len(params) > 1:
+            raise NotImplementedError("embedding_lookup_sparse in a table of parts")
+        params = params[0]
+    if max_norm is not None:
+        raise NotImplementedError("embedding_lookup_sparse with max_norm")
+    ids = [sp_ids.indices, cast(sp_ids.values, "int64"), sp_ids.dense_shape]
+    weights = None if sp_weights is None else cast(sp_weights.values, "float32")
+    return _engine.losses.embedding_lookup_sparse(current_scope(), params, ids, weights, combiner or "mean", int(params.shape[1]))
+
+
+def safe_embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights=None, combiner="mean", default_id=None, name=None,
+                                 partition_strategy="div", max_norm=None):
+    return embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights, partition_strategy, name, combiner, max_norm)
+
+
+def _sampled(kind, weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, partition_strategy, seed):
+    listed = [list(v) if isinstance(v, (list, tuple)) else [v] for v in (weights, biases)]
+    labels = convert_to_tensor(labels)
+    if labels.shape.rank != 2 or labels.shape[1] not in (None, num_true):
+        raise ValueError(f"`labels` must have the shape [batch, {num_true}], got {labels.shape}")
+    candidates = None if sampled_values is None else [convert_to_tensor(v) for v in sampled_values]
+    return _engine.losses.sampled_loss(current_scope(), kind, *listed, labels, inputs, num_sampled, num_classes, seed, candidates,
+                                       partition_strategy == "div")
+
+
+def sampled_softmax_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true=1, sampled_values=None, remove_accidental_hits=True,
+                         partition_strategy="mod", name="sampled_softmax_loss", seed=None):
+    """A softmax over the true classes and a sample of the others."""
+    if not remove_accidental_hits:
+        raise NotImplementedError("sampled_softmax_loss without remove_accidental_hits")
+    return _sampled("sampled_softmax", weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, partition_strategy, seed)
+
+
+def nce_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true=1, sampled_values=None, remove_accidental_hits=False,
+             partition_strategy="mod", name="nce_loss"):
+    """Noise-contrastive estimation: the true classes against a sample."""
+    if remove_accidental_hits:
+        raise NotImplementedError("nce_loss with remove_accidental_hits")
+    return _sampled("nce", weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, partition_strategy, None)
+
+
+def _sampler(op):
+    def function(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
+        seed, seed2 = current_scope().seeds(seed)
+        attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max, "seed": seed, "seed2": seed2}
+        return call(op, [cast(true_classes, "int64")], attrs, name)
+
+    return function
+
+
+log_uniform_candidate_sampler, uniform_candidate_sampler, learned_unigram_candidate_sampler = map(
+    _sampler, ("LogUniformCandidateSampler", "UniformCandidateSampler", "LearnedUnigramCandidateSampler"))
+
+
+def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None, targets=None):
+    labels = targets if labels is None else labels
+    with name_scope(name, "logistic_loss"):
+        logits = convert_to_tensor(logits)
+        labels = convert_to_tensor(labels, dtype=logits.dtype)
+        weight = 1 + (pos_weight - 1) * labels
+        return (1 - labels) * logits + weight * (call("Log1p", [call("Exp", [-abs(logits)])]) + call("Relu", [-logits]))
+
+
+def relu_layer(x, weights, biases, name=None):
+    with name_scope(name, "relu_layer") as scope:
+        return call("Relu", [xw_plus_b(x, weights, biases)], None, scope)
+
+
+def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu=None, data_format=None, name=None, input=None, dilations=None):
+    """A convolution over sequences [batch, width, channels]."""
+    from ._arrays import expand_dims, squeeze
+
+    if data_format not in (None, "NWC", "NHWC"):
+        raise NotImplementedError("conv1d: only NWC")
+    stride = stride[0] if isinstance(stride, (list, tuple)) else stride
+    with name_scope(name, "conv1d"):
+        wide = expand_dims(input if value is None else value, 1)
+        return squeeze(conv2d(wide, expand_dims(filters, 0), [1, 1, stride, 1], padding), [1])
+
+
+def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, rate=None, name=None, data_format=None, dilations=None):
+    with name_scope(name, "separable_conv2d") as scope:
+        return conv2d(depthwise_conv2d(input, depthwise_filter, strides, padding), pointwise_filter, [1, 1, 1, 1], "VALID", name=scope)
+
+
+def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True, name=None,
+                     exponential_avg_factor=1.0):
+    none = convert_to_tensor([], "float32")
+    made = call("FusedBatchNormV3", [x, scale, offset, none if mean is None else mean, none if variance is None else variance],
+                {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}, name)
+    return made[0], made[1], made[2]
+
+
+def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+    raise NotImplementedError("tf.nn.normalize_moments: use tf.nn.moments")
+
+
+def crelu(features, name=None, axis=-1):
+    return call("Relu", [concat([features, call("Neg", [features])], axis)], None, name)
 
 
 def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
@@ -221,5 +327,8 @@ def swish(x, beta=1.0):
 
 
 silu = swish
+
+from ._rnn import (bidirectional_dynamic_rnn, dynamic_rnn, static_bidirectional_rnn, static_rnn)  # noqa: E402
+from . import rnn_cell  # noqa: E402
 
 __getattr__, __dir__ = namespace(globals(), _OPS)

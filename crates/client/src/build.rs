@@ -45,19 +45,26 @@ impl Scope {
 }
 
 impl Scope {
-    /// The two seeds that an op with this one gets, see [`OpBuilder::seeds`].
+    /// The two seeds that an op with this one gets, see [`OpBuilder::seeds`]. Without one of its own, TensorFlow's second seed is the number of
+    /// such ops before it, in the graph or in the body of the loop or branch.
     pub fn seeds_for(&self, own: Option<i64>) -> (i64, i64) {
         let (seed, seed2) = {
-            let shared = self.lock();
+            let mut shared = self.lock();
             match (shared.seed, own) {
                 (Some(graph), Some(own)) => (graph, own),
-                (Some(graph), None) => (graph, shared.graph.len() as i64),
+                (Some(graph), None) => {
+                    let drawn = shared.seeded.entry(self.context_id()).or_default();
+                    let next = *drawn;
+                    *drawn = drawn.saturating_add(1);
+                    (graph, next)
+                }
                 (None, Some(own)) => (DEFAULT_GRAPH_SEED, own),
                 (None, None) => (0, 0),
             }
         };
         // Two zeros mean "not seeded".
-        let seed2 = if (seed, seed2) == (0, 0) && own.is_some() { i64::from(i32::MAX) } else { seed2 };
+        let is_seeded = own.is_some() || self.lock().seed.is_some();
+        let seed2 = if (seed, seed2) == (0, 0) && is_seeded { i64::from(i32::MAX) } else { seed2 };
         (seed, seed2)
     }
 }

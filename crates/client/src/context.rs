@@ -75,6 +75,11 @@ fn id(context: &Option<Arc<Context>>) -> Option<u64> {
 }
 
 impl Scope {
+    /// The number of the loop or branch that this scope builds in.
+    pub(crate) fn context_id(&self) -> Option<u64> {
+        id(&self.defaults.context)
+    }
+
     /// Captures an output for nodes of this scope.
     pub(crate) fn capture(&self, o: &Output) -> Result<node::Output> {
         if !self.is_same_graph(&o.scope) {

@@ -7,6 +7,7 @@ use crate::function::Body;
 use crate::output::{Operation, Output};
 use crate::variables::{VariableScope, VariableStore};
 use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_core::dtype::DataType;
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub collections: Collections,
     /// Seed of all random ops, see [`Scope::set_random_seed`].
     pub seed: Option<i64>,
+    /// How many ops drew a seed from it, by loop or branch.
+    pub seeded: HashMap<Option<u64>, i64>,
     /// For a function body: the graph around it.
     pub body: Option<Body>,
 }
@@ -78,6 +81,7 @@ impl Shared {
             contexts: 0,
             collections: Collections::default(),
             seed: None,
+            seeded: HashMap::new(),
             body: None,
         }
     }

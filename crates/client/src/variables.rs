@@ -79,6 +79,14 @@ pub(crate) struct VariableScope {
     /// Empty, or ends with `/`.
     prefix: String,
     reuse: Reuse,
+    /// Of variables that give none.
+    initializer: Option<Arc<dyn Initializer + Send + Sync>>,
+}
+
+impl VariableScope {
+    fn enter(&mut self, prefix: String, reuse: Reuse) {
+        (self.prefix, self.reuse) = (prefix, reuse);
+    }
 }
 
 #[derive(Default)]
@@ -184,20 +192,33 @@ impl Scope {
 
     /// As [`Scope::variable_scope`], with reuse.
     pub fn variable_scope_with(&self, name: &str, reuse: Reuse) -> Scope {
-        let variables = VariableScope { prefix: format!("{}{name}/", self.defaults.variables.prefix), reuse };
-        self.name_scope(name).with(|p| p.variables = variables)
+        let prefix = format!("{}{name}/", self.defaults.variables.prefix);
+        self.name_scope(name).with(|p| p.variables.enter(prefix, reuse))
     }
 
     /// The variable scope of this full name, with its own reuse, whatever scope this one is in; name scopes stay.
     pub fn variable_scope_again(&self, full: &str, reuse: Reuse) -> Scope {
         let prefix = if full.is_empty() { String::new() } else { format!("{full}/") };
-        self.with(|p| p.variables = VariableScope { prefix, reuse })
+        self.with(|p| p.variables.enter(prefix, reuse))
     }
 
     /// The full name of the variable scope, and its reuse.
     pub fn variable_scope_name(&self) -> (&str, Reuse) {
         let variables = &self.defaults.variables;
         (variables.prefix.strip_suffix('/').unwrap_or_default(), variables.reuse)
+    }
+
+    /// Variables of layers and cells made inside start by this initializer, where none is given for them.
+    pub fn with_initializer(&self, initializer: Arc<dyn Initializer + Send + Sync>) -> Scope {
+        self.with(|p| p.variables.initializer = Some(initializer))
+    }
+
+    /// The initializer of this variable scope, or else this one.
+    pub fn initializer_or<'a>(&'a self, usual: &'a dyn Initializer) -> &'a dyn Initializer {
+        match &self.defaults.variables.initializer {
+            Some(own) => &**own,
+            None => usual,
+        }
     }
 
     /// A variable scope with a unique name: `dense`, `dense_1`, ..
@@ -207,7 +228,7 @@ impl Scope {
         let base = format!("{}{}", self.defaults.variables.prefix, unique.trim_end_matches('/'));
         let reuse = self.defaults.variables.reuse;
         let prefix = if reuse == Reuse::No { self.free_variable_prefix(&base) } else { format!("{base}/") };
-        scope.with(|p| p.variables = VariableScope { prefix, reuse })
+        scope.with(|p| p.variables.enter(prefix, reuse))
     }
 
     /// A scope for ops named `name/...` that shares the variables of another scope of this graph; `None` if it is of another graph.
@@ -304,14 +325,7 @@ impl Scope {
     #[track_caller]
     fn make_variable(&self, name: &str, initial: &Output, trainable: bool, device: &str) -> Variable {
         let v = self.variable_nodes(name, initial, trainable, device);
-        if let (Some(handle), Some(value), Some(init), Some(initial)) =
-            (v.handle.id, v.value.id, v.init.id, v.initial.id)
-        {
-            let full = v.name();
-            let store = &mut self.lock().variables;
-            store.by_name.insert(full, store.all.len());
-            store.all.push(Record { handle, value, init, initial, trainable, slice: None });
-        }
+        self.adopt_variable(&v);
         v
     }
 
@@ -384,6 +398,29 @@ impl Scope {
             record.slice = slice.clone();
         }
         Variable { slice, ..v }
+    }
+
+    /// Counts a variable among this graph's whose nodes were imported.
+    pub fn adopt_variable(&self, v: &Variable) {
+        let (Some(handle), Some(value), Some(init), Some(initial)) =
+            (v.handle.id, v.value.id, v.init.id, v.initial.id)
+        else {
+            return;
+        };
+        let full = v.name();
+        let store = &mut self.lock().variables;
+        if store.by_name.contains_key(&full) {
+            return;
+        }
+        store.by_name.insert(full, store.all.len());
+        store.all.push(Record {
+            handle,
+            value,
+            init,
+            initial,
+            trainable: v.trainable,
+            slice: v.slice.clone(),
+        });
     }
 
     /// All variables, in the order they were made.

@@ -1,29 +1,13 @@
 //! Loops and branches, whose parts are functions of Python.
 
 use crate::args;
+use crate::functions::call;
 use crate::scope::Scope;
 use crate::tensor::Tensor;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use thalweg_client as client;
 use thalweg_client::Output;
-
-/// Calls a function of Python with a scope on top of its graph's stack. What it returns, one or a list, are outputs.
-fn call(
-    scope: &Scope,
-    g: &client::Scope,
-    function: &Bound<'_, PyAny>,
-    given: &[Output],
-) -> PyResult<Vec<Output>> {
-    let py = function.py();
-    let given: Vec<Py<Tensor>> =
-        given.iter().map(|o| Tensor::new(py, o.clone(), &scope.home)).collect::<PyResult<_>>()?;
-    let inner = Scope::of(py, g.clone(), &scope.home)?;
-    let call = py.import("thalweg._graphs")?.getattr("_call_in")?;
-    let made = call.call1((inner, function, pyo3::types::PyTuple::new(py, given)?))?;
-    let list: Vec<Bound<'_, PyAny>> = made.extract()?;
-    list.iter().map(|item| args::output_of(g, item, None, "Const")).collect()
-}
 
 /// Keeps the first exception.
 fn keep(failed: &RefCell<Option<PyErr>>, e: PyErr) {

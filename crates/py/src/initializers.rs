@@ -18,7 +18,7 @@ type Boxed = Box<dyn client::Initializer + Send + Sync>;
 
 /// An initializer of the engine.
 #[pyclass(frozen, module = "thalweg._engine")]
-pub struct Initializer(Boxed);
+pub struct Initializer(pub Boxed);
 
 /// Settings by name, with their defaults.
 pub struct Settings<'a, 'py>(pub &'a Bound<'py, PyDict>);

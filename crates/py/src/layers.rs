@@ -10,10 +10,11 @@ use pyo3::types::PyDict;
 use thalweg_client as client;
 use thalweg_client::Output;
 use thalweg_train::layers::{
-    self as train, Activation, BatchNormalization, Conv2D, Dense, Embedding, LayerNormalization, Padding,
+    self as train, Activation, BatchNormalization, Conv2D, Conv2DTranspose, Dense, Embedding,
+    LayerNormalization, Padding, SeparableConv2D,
 };
 
-fn activation(name: &str) -> PyResult<Activation> {
+pub fn activation(name: &str) -> PyResult<Activation> {
     Ok(match name {
         "" => Activation::Linear,
         "Relu" => Activation::Relu,
@@ -81,6 +82,7 @@ fn dense(
     let initializers = Initializers::of(scope.py(), scope.get(), settings)?;
     let name: String = s.get("name", String::new())?;
     let mut layer = Dense::new(units).activation(activation(&s.get("activation", String::new())?)?);
+    layer = layer.trainable(s.get("trainable", true)?);
     if !s.get("use_bias", true)? {
         layer = layer.without_bias();
     }
@@ -111,6 +113,76 @@ fn conv2d(
     let initializers = Initializers::of(scope.py(), scope.get(), settings)?;
     let name: String = s.get("name", String::new())?;
     let mut layer = Conv2D::new(filters, kernel)
+        .trainable(s.get("trainable", true)?)
+        .strides(s.get("strides", [1, 1])?)
+        .padding(padding(&s.get("padding", String::from("valid"))?)?)
+        .activation(activation(&s.get("activation", String::new())?)?);
+    if !s.get("use_bias", true)? {
+        layer = layer.without_bias();
+    }
+    if let Some(kernel) = &initializers.kernel {
+        layer = layer.kernel_initializer(kernel);
+    }
+    if let Some(bias) = &initializers.bias {
+        layer = layer.bias_initializer(bias);
+    }
+    if !name.is_empty() {
+        layer = layer.name(&name);
+    }
+    applied(scope, x, |g, x| {
+        let y = layer.apply(g, x);
+        initializers.failed().map_or(Ok(y), Err)
+    })
+}
+
+#[pyfunction]
+fn separable_conv2d(
+    scope: &Bound<'_, Scope>,
+    x: &Bound<'_, PyAny>,
+    filters: usize,
+    kernel: [usize; 2],
+    settings: &Bound<'_, PyDict>,
+) -> PyResult<Py<Tensor>> {
+    let (py, s) = (scope.py(), Settings(settings));
+    let chosen = |name: &str| {
+        let given = settings.get_item(name)?.filter(|i| !i.is_none());
+        given.map(|i| Chosen::of(py, scope.get(), Some(&i), None)).transpose()
+    };
+    let (depthwise, pointwise) = (chosen("depthwise_initializer")?, chosen("pointwise_initializer")?);
+    let name: String = s.get("name", String::new())?;
+    let mut layer = SeparableConv2D::new(filters, kernel)
+        .strides(s.get("strides", [1, 1])?)
+        .padding(padding(&s.get("padding", String::from("valid"))?)?)
+        .depth_multiplier(s.get("depth_multiplier", 1)?)
+        .activation(activation(&s.get("activation", String::new())?)?)
+        .initializers(
+            depthwise.as_ref().map(|i| i as &dyn client::Initializer),
+            pointwise.as_ref().map(|i| i as &dyn client::Initializer),
+        );
+    if !s.get("use_bias", true)? {
+        layer = layer.without_bias();
+    }
+    if !name.is_empty() {
+        layer = layer.name(&name);
+    }
+    applied(scope, x, |g, x| {
+        let y = layer.apply(g, x);
+        [&depthwise, &pointwise].into_iter().flatten().find_map(Chosen::failed).map_or(Ok(y), Err)
+    })
+}
+
+#[pyfunction]
+fn conv2d_transpose(
+    scope: &Bound<'_, Scope>,
+    x: &Bound<'_, PyAny>,
+    filters: usize,
+    kernel: [usize; 2],
+    settings: &Bound<'_, PyDict>,
+) -> PyResult<Py<Tensor>> {
+    let s = Settings(settings);
+    let initializers = Initializers::of(scope.py(), scope.get(), settings)?;
+    let name: String = s.get("name", String::new())?;
+    let mut layer = Conv2DTranspose::new(filters, kernel)
         .strides(s.get("strides", [1, 1])?)
         .padding(padding(&s.get("padding", String::from("valid"))?)?)
         .activation(activation(&s.get("activation", String::new())?)?);
@@ -170,7 +242,7 @@ fn flatten(scope: &Bound<'_, Scope>, x: &Bound<'_, PyAny>) -> PyResult<Py<Tensor
 fn batch_normalization(
     scope: &Bound<'_, Scope>,
     x: &Bound<'_, PyAny>,
-    training: bool,
+    training: &Bound<'_, PyAny>,
     settings: &Bound<'_, PyDict>,
 ) -> PyResult<Py<Tensor>> {
     let s = Settings(settings);
@@ -180,7 +252,12 @@ fn batch_normalization(
     if !name.is_empty() {
         layer = layer.name(&name);
     }
-    applied(scope, x, |g, x| Ok(layer.apply(g, x, training)))
+    applied(scope, x, |g, x| {
+        Ok(match args::is_tensor(training) {
+            true => layer.apply_when(g, x, &args::existing(training)?),
+            false => layer.apply(g, x, training.is_truthy()?),
+        })
+    })
 }
 
 #[pyfunction]
@@ -202,6 +279,8 @@ pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let layers = PyModule::new(m.py(), "layers")?;
     layers.add_function(wrap_pyfunction!(dense, &layers)?)?;
     layers.add_function(wrap_pyfunction!(conv2d, &layers)?)?;
+    layers.add_function(wrap_pyfunction!(separable_conv2d, &layers)?)?;
+    layers.add_function(wrap_pyfunction!(conv2d_transpose, &layers)?)?;
     layers.add_function(wrap_pyfunction!(pooling2d, &layers)?)?;
     layers.add_function(wrap_pyfunction!(dropout, &layers)?)?;
     layers.add_function(wrap_pyfunction!(flatten, &layers)?)?;

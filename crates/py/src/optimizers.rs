@@ -13,7 +13,7 @@ use thalweg_train::optimizers::{self as train, GradientOf, Minimize, Setting};
 
 /// An update rule with its settings.
 #[pyclass(frozen, module = "thalweg._engine")]
-pub struct Optimizer(Box<dyn train::Optimizer + Send + Sync>);
+pub struct Optimizer(pub Box<dyn train::Optimizer + Send + Sync>);
 
 impl Settings<'_, '_> {
     /// A number, or a scalar tensor.

@@ -3,11 +3,14 @@
 
 use crate::args::{self, Given};
 use crate::attrs;
+use crate::columns;
 use crate::control_flow;
 use crate::dtype;
 use crate::errors::{OrRaise, plain, raise, wrong_type};
+use crate::functions;
 use crate::graph;
 use crate::home::{Home, nodes};
+use crate::initializers::Initializer;
 use crate::op_table::registry;
 use crate::operation::{Operation, results};
 use crate::server::ReplicaDevices;
@@ -17,6 +20,8 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyBytes, PyDict};
+use std::collections::HashSet;
+use std::sync::Arc;
 use thalweg_client as client;
 use thalweg_client::{Attrs, Reuse};
 
@@ -46,6 +51,13 @@ impl Scope {
             (Ok(_), Some(e)) => Err(raise(py, &self.home, &self.scope, e)),
             (Ok(built), None) => Ok(built),
         }
+    }
+
+    /// Local variables, and global ones.
+    fn split_variables(&self) -> (Vec<client::Variable>, Vec<client::Variable>) {
+        let local: HashSet<_> =
+            self.scope.collection(client::keys::LOCAL_VARIABLES).iter().map(client::Output::id).collect();
+        self.scope.global_variables().into_iter().partition(|v| local.contains(&v.handle.id()))
     }
 
     /// As `build`, for what returns errors of the engine.
@@ -334,7 +346,14 @@ impl Scope {
     }
 
     fn global_variables(&self, py: Python<'_>) -> PyResult<Vec<Py<Variable>>> {
-        self.scope.global_variables().into_iter().map(|v| Variable::new(py, v, &self.home)).collect()
+        let (_, global) = self.split_variables();
+        global.into_iter().map(|v| Variable::new(py, v, &self.home)).collect()
+    }
+
+    /// The variables that checkpoints do not hold.
+    fn local_variables(&self, py: Python<'_>) -> PyResult<Vec<Py<Variable>>> {
+        let (local, _) = self.split_variables();
+        local.into_iter().map(|v| Variable::new(py, v, &self.home)).collect()
     }
 
     fn trainable_variables(&self, py: Python<'_>) -> PyResult<Vec<Py<Variable>>> {
@@ -415,6 +434,21 @@ impl Scope {
         otherwise: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<Py<Tensor>>> {
         control_flow::cond(self, py, pred, then, otherwise)
+    }
+
+    /// Traces a function of Python into one of the graph's library: its name, what it captured, and types and sizes of its results.
+    fn function(
+        &self,
+        name: &str,
+        arguments: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        function: &Bound<'_, PyAny>,
+    ) -> PyResult<functions::Traced> {
+        functions::trace(self, name, arguments, function)
+    }
+
+    /// Layers and cells made inside start their weights by this initializer.
+    fn with_initializer(&self, py: Python<'_>, initializer: Py<Initializer>) -> Scope {
+        self.with(py, self.scope.with_initializer(Arc::new(columns::Kept(initializer))))
     }
 
     /// One operation that depends on all of these.

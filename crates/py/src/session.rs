@@ -70,6 +70,13 @@ fn id_of(output: &Output) -> u64 {
 }
 
 impl Session {
+    /// An open session of the engine, for Python.
+    pub fn over(py: Python<'_>, session: Arc<client::Session>, scope: client::Scope, home: &Home) -> Session {
+        let (known, runner) = (Mutex::default(), Runner::default());
+        let (home, forks) = (home.share(py), interrupts::forks());
+        Session { session, scope, home, known, runner, time_limit: None, forks }
+    }
+
     /// Feeds, fetches and targets as one key; `None` if something is of another graph, which the engine explains.
     fn key(&self, feeds: &[Output], wanted: &Wanted) -> Option<Vec<u64>> {
         let ours = |scope: &client::Scope| scope.shares_graph_with(&self.scope);

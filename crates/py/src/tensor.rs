@@ -112,7 +112,11 @@ impl Tensor {
     }
 
     fn __str__(&self) -> String {
-        self.output.to_string()
+        let (name, dtype) = (self.output.name(), self.output.dtype().python_name());
+        match self.output.shape().rank() {
+            Some(_) => self.output.to_string(),
+            None => format!("Tensor(\"{name}\", dtype={dtype})"),
+        }
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -11,6 +11,8 @@ pub struct Metric {
     pub value: Output,
     /// Adds a batch.
     pub update: Operation,
+    /// The measure after the batch of this run is added.
+    pub updated: Output,
     /// Resets the counts.
     pub reset: Operation,
 }
@@ -28,19 +30,32 @@ impl<'a> State<'a> {
     }
 
     /// A count that grows by `amount` with each batch.
-    fn count(&mut self, name: &str, dims: &[usize], amount: &Output) -> Variable {
+    fn count(&mut self, name: &str, dims: &[usize], amount: &Output) {
         let options = VariableOptions { dtype: DataType::Float, trainable: false };
         let v = self.g.get_variable_with(name, dims, &Zeros, options);
         self.g.add_to_collection(keys::LOCAL_VARIABLES, &v.handle);
         self.updates.push(v.assign_add(self.g.cast(amount, DataType::Float)));
-        self.counts.push(v.clone());
-        v
+        self.counts.push(v);
     }
 
-    fn metric(self, value: Output) -> Metric {
+    /// The measure as a function of the counts, in the order they were made.
+    fn metric(self, measure: impl Fn(&Scope, &[Output]) -> Output) -> Metric {
         let g = self.g;
         let resets: Vec<Operation> = self.counts.iter().map(|v| v.assign(g.zeros_like(&v.value))).collect();
-        Metric { value, update: g.group(&self.updates), reset: g.group(&resets) }
+        let values: Vec<Output> = self.counts.iter().map(|v| v.value.clone()).collect();
+        let value = measure(g, &values);
+        let update = g.group(&self.updates);
+        let after = g.control_dependencies(&[&update]);
+        let updated: Vec<Output> = self.counts.iter().map(|v| v.read(&after)).collect();
+        Metric { value, updated: measure(&g.name_scope("update"), &updated), update, reset: g.group(&resets) }
+    }
+}
+
+/// Of two counts, the part that the first is of both.
+fn part_of_both(g: &Scope, counts: &[Output]) -> Output {
+    match counts {
+        [hits, others] => ratio(g, hits, &(hits + others)),
+        _ => g.number(0.0, DataType::Float),
     }
 }
 
@@ -51,19 +66,27 @@ fn ratio(g: &Scope, a: &Output, b: &Output) -> Output {
 /// The mean of all values seen.
 #[track_caller]
 pub fn mean(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
-    let g = g.default_variable_scope("mean");
+    mean_in(&g.default_variable_scope("mean"), values, weights)
+}
+
+/// The mean, with its counts in this scope.
+#[track_caller]
+fn mean_in(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
     let values = g.cast(values, DataType::Float);
     let (sum, count) = match weights {
         None => (g.reduce_sum(&values, &[]), g.cast(g.size(&values), DataType::Float)),
         Some(w) => {
-            let w = weights_for(&g, &g.cast(w, DataType::Float), &values) * g.ones_like(&values);
+            let w = weights_for(g, &g.cast(w, DataType::Float), &values) * g.ones_like(&values);
             (g.reduce_sum(&values * &w, &[]), g.reduce_sum(&w, &[]))
         }
     };
-    let mut state = State::new(&g);
-    let (total, count) = (state.count("total", &[], &sum), state.count("count", &[], &count));
-    let value = ratio(&g, &total.value, &count.value);
-    state.metric(value)
+    let mut state = State::new(g);
+    state.count("total", &[], &sum);
+    state.count("count", &[], &count);
+    state.metric(|g, counts| match counts {
+        [total, count] => ratio(g, total, count),
+        _ => sum.clone(),
+    })
 }
 
 /// How often labels and predictions agree.
@@ -76,7 +99,7 @@ pub fn accuracy(g: &Scope, labels: &Output, predictions: &Output, weights: Optio
     } else {
         g.cast(predictions, labels.dtype())
     };
-    mean(&g, &g.equal(labels, &predictions), weights)
+    mean_in(&g, &g.equal(labels, &predictions), weights)
 }
 
 /// The mean of the squares of all errors seen.
@@ -88,7 +111,7 @@ pub fn mean_squared_error(
     weights: Option<&Output>,
 ) -> Metric {
     let g = g.default_variable_scope("mean_squared_error");
-    mean(&g, &squared_errors(&g, labels, predictions), weights)
+    mean_in(&g, &squared_errors(&g, labels, predictions), weights)
 }
 
 /// The root of the mean of the squares of all errors seen.
@@ -100,8 +123,8 @@ pub fn root_mean_squared_error(
     weights: Option<&Output>,
 ) -> Metric {
     let g = g.default_variable_scope("root_mean_squared_error");
-    let squares = mean(&g, &squared_errors(&g, labels, predictions), weights);
-    Metric { value: g.sqrt(&squares.value), ..squares }
+    let squares = mean_in(&g, &squared_errors(&g, labels, predictions), weights);
+    Metric { value: g.sqrt(&squares.value), updated: g.sqrt(&squares.updated), ..squares }
 }
 
 /// The mean of the absolute errors seen.
@@ -115,7 +138,7 @@ pub fn mean_absolute_error(
     let g = g.default_variable_scope("mean_absolute_error");
     same(&g, "mean_absolute_error", labels, predictions);
     let (labels, predictions) = (g.cast(labels, DataType::Float), g.cast(predictions, DataType::Float));
-    mean(&g, &g.abs(predictions - labels), weights)
+    mean_in(&g, &g.abs(predictions - labels), weights)
 }
 
 #[track_caller]
@@ -162,10 +185,9 @@ impl<'a> Comparison<'a> {
 pub fn precision(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Metric {
     let g = g.default_variable_scope("precision");
     let (mut state, comparison) = (State::new(&g), Comparison::new(&g, labels, predictions, weights));
-    let hits = state.count("true_positives", &[], &comparison.count(true, true));
-    let wrong = state.count("false_positives", &[], &comparison.count(false, true));
-    let value = ratio(&g, &hits.value, &(&hits.value + &wrong.value));
-    state.metric(value)
+    state.count("true_positives", &[], &comparison.count(true, true));
+    state.count("false_positives", &[], &comparison.count(false, true));
+    state.metric(part_of_both)
 }
 
 /// True positives divided by actual positives.
@@ -173,10 +195,9 @@ pub fn precision(g: &Scope, labels: &Output, predictions: &Output, weights: Opti
 pub fn recall(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Metric {
     let g = g.default_variable_scope("recall");
     let (mut state, comparison) = (State::new(&g), Comparison::new(&g, labels, predictions, weights));
-    let hits = state.count("true_positives", &[], &comparison.count(true, true));
-    let missed = state.count("false_negatives", &[], &comparison.count(true, false));
-    let value = ratio(&g, &hits.value, &(&hits.value + &missed.value));
-    state.metric(value)
+    state.count("true_positives", &[], &comparison.count(true, true));
+    state.count("false_negatives", &[], &comparison.count(true, false));
+    state.metric(part_of_both)
 }
 
 /// The area under the ROC curve, by the trapezoidal rule over this many thresholds.
@@ -207,17 +228,22 @@ pub fn auc(
     };
     let (below, not) = (g.logical_not(&above), g.logical_not(&label));
     let mut state = State::new(&g);
-    let tp = state.count("true_positives", &[steps], &count(&above, &label)).value;
-    let fneg = state.count("false_negatives", &[steps], &count(&below, &label)).value;
-    let tn = state.count("true_negatives", &[steps], &count(&below, &not)).value;
-    let fp = state.count("false_positives", &[steps], &count(&above, &not)).value;
+    state.count("true_positives", &[steps], &count(&above, &label));
+    state.count("false_negatives", &[steps], &count(&below, &label));
+    state.count("true_negatives", &[steps], &count(&below, &not));
+    state.count("false_positives", &[steps], &count(&above, &not));
+    state.metric(|g, counts| area(g, counts, steps))
+}
+
+/// The area under the curve of these counts at each threshold: true and false positives and negatives.
+fn area(g: &Scope, counts: &[Output], steps: usize) -> Output {
+    let [tp, fneg, tn, fp] = counts else { return g.number(0.0, DataType::Float) };
     let tiny = g.number(1e-6, DataType::Float);
-    let recall = (&tp + &tiny) / (&tp + fneg + &tiny);
-    let fall_out = &fp / (&fp + tn + &tiny);
+    let recall = (tp + &tiny) / (tp + fneg + &tiny);
+    let fall_out = fp / (fp + tn + &tiny);
     let (n, half) = (steps as i32 - 1, g.number(0.5, DataType::Float));
     let (from, to) = (|x: &Output| g.slice(x, &[0], &[n]), |x: &Output| g.slice(x, &[1], &[n]));
     let width = from(&fall_out) - to(&fall_out);
     let height = (from(&recall) + to(&recall)) * half;
-    let value = g.reduce_sum(width * height, &[]);
-    state.metric(value)
+    g.reduce_sum(width * height, &[])
 }

@@ -20,7 +20,7 @@ class Saver:
         elif not get_default_graph()._root.global_variables():
             raise ValueError("No variables to save")
         self._saver = _engine.Saver(get_default_graph()._root, var_list, max_to_keep or 0, keep_checkpoint_every_n_hours, True)
-        self._last = []
+        self._last, self._keep = [], max_to_keep or 0
 
     def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta", write_meta_graph=True, write_state=True,
              strip_default_attrs=False, save_debug_info=False):
@@ -29,6 +29,8 @@ class Saver:
             global_step = sess.run(global_step) if hasattr(global_step, "graph") else global_step
         saved = os.fspath(self._saver.save(sess, save_path, None if global_step is None else int(global_step)))
         self._last.append(saved)
+        if self._keep:
+            del self._last[:-self._keep]
         return saved
 
     def restore(self, sess, save_path):
@@ -53,11 +55,12 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 
 
 class CheckpointState:
-    def __init__(self, model_checkpoint_path):
-        self.model_checkpoint_path = model_checkpoint_path
-        self.all_model_checkpoint_paths = [model_checkpoint_path]
+    """The checkpoints of a directory, the newest last."""
+
+    def __init__(self, paths):
+        self.model_checkpoint_path, self.all_model_checkpoint_paths = paths[-1], paths
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
-    newest = latest_checkpoint(checkpoint_dir)
-    return None if newest is None else CheckpointState(newest)
+    paths = [os.fspath(p) for p in _engine.checkpoints(checkpoint_dir)]
+    return CheckpointState(paths) if paths else None

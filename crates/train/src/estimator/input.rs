@@ -8,11 +8,18 @@ use thalweg_client::{Error, IntoTensor, Output, Result, Scope, Tensor, keys};
 
 /// The result of an input function: batches of features by name, and labels for training and evaluation.
 pub struct Input {
-    dataset: Dataset,
+    source: Source,
     /// Component names; the label's is not used.
     names: Vec<String>,
     label: Label,
     place: &'static Location<'static>,
+}
+
+/// Where batches come from.
+enum Source {
+    Dataset(Dataset),
+    /// Nodes that the caller has made.
+    Tensors(Features, Option<Output>),
 }
 
 /// Which component is the label.
@@ -45,7 +52,15 @@ impl Input {
     #[track_caller]
     pub fn new<'a>(dataset: Dataset, names: impl IntoIterator<Item = &'a str>) -> Input {
         let names = names.into_iter().map(str::to_string).collect();
-        Input { dataset, names, label: Label::None, place: Location::caller() }
+        let source = Source::Dataset(dataset);
+        Input { source, names, label: Label::None, place: Location::caller() }
+    }
+
+    /// Nodes that give a batch in each run, such as those of a queue.
+    #[track_caller]
+    pub fn tensors(features: Features, labels: Option<Output>) -> Input {
+        let source = Source::Tensors(features, labels);
+        Input { source, names: Vec::new(), label: Label::None, place: Location::caller() }
     }
 
     /// Examples in memory: a tensor for each feature, with a row for each example, and the labels. Where the types of features differ, make
@@ -79,17 +94,23 @@ impl Input {
         self
     }
 
-    /// Transforms the dataset, with the same components: `.with(|d| d.shuffle(1000, None).repeat(None).batch(32))`.
+    /// Transforms the dataset, if it is one, with the same components: `.with(|d| d.shuffle(1000, None).repeat(None).batch(32))`.
     pub fn with(mut self, change: impl FnOnce(&Dataset) -> Dataset) -> Input {
-        self.dataset = change(&self.dataset);
+        if let Source::Dataset(dataset) = &self.source {
+            self.source = Source::Dataset(change(dataset));
+        }
         self
     }
 
     /// The nodes of the next batch. The table initializer also initialises the iterator.
     pub(super) fn next_batch(&self, g: &Scope) -> Result<(Features, Option<Output>)> {
         g.check()?;
-        self.check().map_err(|e| e.at(Some(self.place)))?;
-        let iterator = self.dataset.initializable_iterator(&g.name_scope("input"));
+        let dataset = match &self.source {
+            Source::Dataset(dataset) => dataset,
+            Source::Tensors(features, labels) => return Ok((features.clone(), labels.clone())),
+        };
+        self.check(dataset).map_err(|e| e.at(Some(self.place)))?;
+        let iterator = dataset.initializable_iterator(&g.name_scope("input"));
         if let Some(initializer) = iterator.initializer() {
             g.add_operation_to_collection(keys::TABLE_INITIALIZERS, initializer);
         }
@@ -108,8 +129,8 @@ impl Input {
         e.at(Some(self.place))
     }
 
-    fn check(&self) -> Result<()> {
-        let (count, names) = (self.dataset.elements().len(), self.names.join(", "));
+    fn check(&self, dataset: &Dataset) -> Result<()> {
+        let (count, names) = (dataset.elements().len(), self.names.join(", "));
         if count != self.names.len() {
             return Err(invalid(format!(
                 "the dataset's elements have {count} components, but {} names are given: {names}",

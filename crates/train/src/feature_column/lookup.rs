@@ -40,7 +40,7 @@ impl Combiner {
 /// The embeddings of each example's ids, each times its weight if there are weights, combined; zeros without ids. Ids below 0 are
 /// ignored, and so are weights that are not above 0, unless the combiner is `Sum`. Duplicate ids of a batch are looked up once, so that the
 /// gradient has one row for each.
-pub(super) fn safe_embedding_lookup_sparse(
+pub fn safe_embedding_lookup_sparse(
     g: &Scope,
     table: &Variable,
     ids: &SparseTensor,

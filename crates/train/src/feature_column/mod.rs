@@ -50,7 +50,7 @@ pub use identity::{IdentityColumn, categorical_column_with_identity};
 pub use indicator::{IndicatorColumn, indicator_column};
 pub use input_layer::input_layer;
 pub use linear_model::linear_model;
-pub use lookup::Combiner;
+pub use lookup::{Combiner, safe_embedding_lookup_sparse};
 pub use numeric::{NumericColumn, numeric_column, numeric_columns};
 pub use shared_embedding::{SharedEmbeddingColumns, shared_embedding_columns};
 pub use sparse_tensor::SparseTensor;

@@ -13,6 +13,7 @@ pub struct Conv2D<'a> {
     padding: Padding,
     activation: Activation,
     use_bias: bool,
+    trainable: bool,
     kernel_initializer: Option<&'a dyn Initializer>,
     bias_initializer: &'a dyn Initializer,
     name: Option<&'a str>,
@@ -29,6 +30,7 @@ impl<'a> Conv2D<'a> {
             padding: Padding::Valid,
             activation: Activation::Linear,
             use_bias: true,
+            trainable: true,
             kernel_initializer: None,
             bias_initializer: &Zeros,
             name: None,
@@ -49,6 +51,11 @@ impl<'a> Conv2D<'a> {
     /// The activation function; none by default.
     pub fn activation(self, activation: Activation) -> Self {
         Conv2D { activation, ..self }
+    }
+
+    /// Whether optimizers change the variables; they do by default.
+    pub fn trainable(self, trainable: bool) -> Self {
+        Conv2D { trainable, ..self }
     }
 
     /// Leaves the bias out.
@@ -76,9 +83,9 @@ impl<'a> Conv2D<'a> {
     pub fn apply(&self, g: &Scope, x: &Output) -> Output {
         let g = self.weights.scope(g, self.name, "conv2d");
         let channels = last_dim(&g, "conv2d", x);
-        let options = VariableOptions { dtype: x.dtype(), trainable: true };
+        let options = VariableOptions { dtype: x.dtype(), trainable: self.trainable };
         let glorot = glorot_uniform(None);
-        let initializer = self.kernel_initializer.unwrap_or(&glorot);
+        let initializer = self.kernel_initializer.unwrap_or_else(|| g.initializer_or(&glorot));
         let [height, width] = self.kernel;
         let dims = [height, width, channels, self.filters];
         let kernel = g.get_variable_with("kernel", &dims, initializer, options);

@@ -25,6 +25,7 @@ pub struct Dense<'a> {
     units: usize,
     activation: Activation,
     use_bias: bool,
+    trainable: bool,
     kernel_initializer: Option<&'a dyn Initializer>,
     bias_initializer: &'a dyn Initializer,
     name: Option<&'a str>,
@@ -38,6 +39,7 @@ impl<'a> Dense<'a> {
             units,
             activation: Activation::Linear,
             use_bias: true,
+            trainable: true,
             kernel_initializer: None,
             bias_initializer: &Zeros,
             name: None,
@@ -48,6 +50,11 @@ impl<'a> Dense<'a> {
     /// The activation function; none by default.
     pub fn activation(self, activation: Activation) -> Self {
         Dense { activation, ..self }
+    }
+
+    /// Whether optimizers change the variables; they do by default.
+    pub fn trainable(self, trainable: bool) -> Self {
+        Dense { trainable, ..self }
     }
 
     /// Leaves the bias out.
@@ -75,9 +82,9 @@ impl<'a> Dense<'a> {
     pub fn apply(&self, g: &Scope, x: &Output) -> Output {
         let g = self.weights.scope(g, self.name, "dense");
         let inputs = last_dim(&g, "dense", x);
-        let options = VariableOptions { dtype: x.dtype(), trainable: true };
+        let options = VariableOptions { dtype: x.dtype(), trainable: self.trainable };
         let glorot = glorot_uniform(None);
-        let initializer = self.kernel_initializer.unwrap_or(&glorot);
+        let initializer = self.kernel_initializer.unwrap_or_else(|| g.initializer_or(&glorot));
         let kernel = g.get_variable_with("kernel", &[inputs, self.units], initializer, options);
         let mut y = match x.shape().rank() {
             Some(2) | None => g.matmul(x, &kernel.value),

@@ -6,20 +6,24 @@
 
 mod activation;
 mod conv;
+mod conv_transpose;
 mod dense;
 mod dropout;
 mod embedding;
 mod normalization;
 mod pooling;
+mod separable;
 mod weights;
 
 pub use activation::Activation;
 pub use conv::Conv2D;
+pub use conv_transpose::Conv2DTranspose;
 pub use dense::Dense;
 pub use dropout::dropout;
 pub use embedding::Embedding;
 pub use normalization::{BatchNormalization, LayerNormalization};
 pub use pooling::{average_pooling2d, max_pooling2d};
+pub use separable::SeparableConv2D;
 
 use thalweg_client::{Output, Scope};
 

@@ -13,6 +13,14 @@ pub struct BatchNormalization<'a> {
     weights: Weights,
 }
 
+/// Whether moments are those of the batch.
+#[derive(Clone, Copy)]
+enum Training<'a> {
+    Yes,
+    No,
+    When(&'a Output),
+}
+
 impl Default for BatchNormalization<'_> {
     fn default() -> Self {
         BatchNormalization { momentum: 0.99, epsilon: 1e-3, name: None, weights: Weights::default() }
@@ -43,6 +51,17 @@ impl<'a> BatchNormalization<'a> {
     /// In training, the updates of the moving averages go to the collection `UPDATE_OPS`: run them with each step.
     #[track_caller]
     pub fn apply(&self, g: &Scope, x: &Output, training: bool) -> Output {
+        self.normalized(g, x, if training { Training::Yes } else { Training::No })
+    }
+
+    /// As `apply`, where a boolean of the graph says in each step whether it is a training step.
+    #[track_caller]
+    pub fn apply_when(&self, g: &Scope, x: &Output, training: &Output) -> Output {
+        self.normalized(g, x, Training::When(training))
+    }
+
+    #[track_caller]
+    fn normalized(&self, g: &Scope, x: &Output, training: Training<'_>) -> Output {
         let g = self.weights.scope(g, self.name, "batch_normalization");
         let channels = last_dim(&g, "batch_normalization", x);
         let variable = |name: &str, ones: bool, trainable: bool| {
@@ -58,10 +77,15 @@ impl<'a> BatchNormalization<'a> {
         }
         let axes: Vec<i32> = (0..x.shape().rank().unwrap_or(2) as i32 - 1).collect();
         let (m, v) = match training {
-            false => (mean.value.clone(), variance.value.clone()),
-            true => {
-                let m = g.reduce_mean(x, &axes);
-                let v = g.reduce_mean(g.squared_difference(x, g.stop_gradient(&m)), &axes);
+            Training::No => (mean.value.clone(), variance.value.clone()),
+            training => {
+                let mut m = g.reduce_mean(x, &axes);
+                let mut v = g.reduce_mean(g.squared_difference(x, g.stop_gradient(&m)), &axes);
+                // Towards themselves, averages do not move.
+                if let Training::When(is_training) = training {
+                    m = g.op("SelectV2").input(is_training).input(m).input(&mean.value).output();
+                    v = g.op("SelectV2").input(is_training).input(v).input(&variance.value).output();
+                }
                 self.update(&g, &mean, &m);
                 self.update(&g, &variance, &v);
                 (m, v)
@@ -75,30 +99,45 @@ impl<'a> BatchNormalization<'a> {
         &self,
         g: &Scope,
         x: &Output,
-        training: bool,
+        training: Training<'_>,
         [gamma, beta, mean, variance]: [&Variable; 4],
     ) -> Output {
-        // In training the op computes mean and variance of the batch, and takes none.
-        let none = g.constant(Vec::<f32>::new());
-        let (m, v) = if training { (&none, &none) } else { (&mean.value, &variance.value) };
-        let outputs = g
-            .op("FusedBatchNormV3")
-            .input(x)
-            .input(&gamma.value)
-            .input(&beta.value)
-            .input(m)
-            .input(v)
-            .attr("epsilon", self.epsilon as f32)
-            .attr("is_training", training)
-            .outputs();
-        if let ([_, m, v, ..], true) = (outputs.as_slice(), training) {
+        let by_batch = |g: &Scope| {
+            let none = g.constant(Vec::<f32>::new());
+            self.fused_op(g, x, [gamma, beta], [&none, &none], true)
+        };
+        let by_averages = |g: &Scope| {
+            let made = self.fused_op(g, x, [gamma, beta], [&mean.value, &variance.value], false);
+            made.into_iter().take(1).chain([mean.read(g), variance.read(g)]).collect()
+        };
+        let outputs: Vec<Output> = match training {
+            Training::Yes => by_batch(g),
+            Training::No => by_averages(g),
+            Training::When(is_training) => {
+                g.cond(is_training, &[], |g, _| by_batch(g), |g, _| by_averages(g)).to_vec()
+            }
+        };
+        if let ([_, m, v], true) = (outputs.as_slice(), !matches!(training, Training::No)) {
             self.update(g, mean, m);
             self.update(g, variance, v);
         }
         outputs.into_iter().next().unwrap_or_else(|| x.clone())
     }
 
-    /// `average -= (average - value) * (1 - momentum)`.
+    /// The normalised images, and the mean and variance of the batch.
+    fn fused_op(
+        &self,
+        g: &Scope,
+        x: &Output,
+        [gamma, beta]: [&Variable; 2],
+        [mean, variance]: [&Output; 2],
+        training: bool,
+    ) -> Vec<Output> {
+        let op = g.op("FusedBatchNormV3").input(x).input(&gamma.value).input(&beta.value);
+        let op = op.input(mean).input(variance).attr("epsilon", self.epsilon as f32);
+        op.attr("is_training", training).outputs().into_iter().take(3).collect()
+    }
+
     fn update(&self, g: &Scope, average: &Variable, value: &Output) {
         let step = (average.read(g) - value) * g.number(1.0 - self.momentum, value.dtype());
         let update = average.assign_sub(step);

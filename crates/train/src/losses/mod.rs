@@ -20,14 +20,17 @@ pub fn total_loss(g: &Scope) -> Output {
 #[track_caller]
 pub fn weighted(g: &Scope, losses: &Output, weights: Option<&Output>) -> Output {
     let loss = match weights {
-        None => g.reduce_mean(losses, &[]),
+        None => {
+            let axes: Vec<i32> = (0..losses.shape().rank().unwrap_or(0) as i32).collect();
+            g.op("Mean").name("value").input(losses).input(g.constant(axes)).output()
+        }
         Some(w) => {
             let w = shapes::weights_for(g, &g.cast(w, losses.dtype()), losses);
             let total = g.reduce_sum(losses * &w, &[]);
             let zero = g.number(0.0, losses.dtype());
             let present = g.cast(g.not_equal(w, zero), losses.dtype());
             let count = g.reduce_sum(present * g.ones_like(losses), &[]);
-            g.div_no_nan(total, count)
+            g.op("DivNoNan").name("value").input(total).input(count).output()
         }
     };
     g.add_to_collection(keys::LOSSES, &loss);

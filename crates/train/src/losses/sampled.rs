@@ -148,6 +148,7 @@ fn hits(g: &Scope, labels: &Output, candidates: &Candidates) -> Output {
         .input(labels)
         .input(&candidates.sampled)
         .attr("num_true", columns(labels))
+        .seeds(None)
         .build();
     let (row, column, weight) = (found.output(0), g.cast(found.output(1), DataType::Int32), found.output(2));
     let indices = g.stack(&[row, column], 1);

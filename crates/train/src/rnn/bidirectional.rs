@@ -1,6 +1,6 @@
 //! Bidirectional RNNs: a forward and a backward cell.
 
-use super::{Cell, Sequence, dynamic_rnn};
+use super::{Cell, Sequence, over_sequence};
 use thalweg_client::{Output, Scope};
 
 /// Outputs and final states of the forward and of the backward cell, both in the order of the inputs.
@@ -12,10 +12,10 @@ pub fn bidirectional_dynamic_rnn(
     sequence: &Sequence<'_>,
 ) -> [(Output, Vec<Output>); 2] {
     let g = g.variable_scope("bidirectional_rnn");
-    let there = dynamic_rnn(&g.variable_scope("fw"), forward, sequence);
+    let there = over_sequence(&g.variable_scope("fw"), forward, sequence);
     let back = g.variable_scope("bw");
     let reversed = reverse(&back, sequence.inputs, sequence);
-    let (outputs, state) = dynamic_rnn(&back, backward, &Sequence { inputs: &reversed, ..*sequence });
+    let (outputs, state) = over_sequence(&back, backward, &Sequence { inputs: &reversed, ..*sequence });
     [there, (reverse(&back, &outputs, sequence), state)]
 }
 

@@ -66,7 +66,8 @@ pub(super) fn linear(g: &Scope, parts: &[&Output], units: usize, bias: &dyn Init
     let inputs = widths.iter().sum::<i64>() as usize;
     let joined = if parts.len() == 1 { parts[0].clone() } else { g.concat(parts, 1) };
     let options = VariableOptions { dtype: joined.dtype(), trainable: true };
-    let kernel = g.get_variable_with("kernel", &[inputs, units], &glorot_uniform(None), options);
+    let kernel =
+        g.get_variable_with("kernel", &[inputs, units], g.initializer_or(&glorot_uniform(None)), options);
     let bias = g.get_variable_with("bias", &[units], bias, options);
     g.bias_add(g.matmul(joined, &kernel.value), &bias.value)
 }

@@ -49,10 +49,15 @@ impl Array {
     }
 }
 
-/// The outputs, in the layout of the inputs, and the final state.
+/// The outputs, in the layout of the inputs, and the final state. Variables are in the scope `rnn`.
 #[track_caller]
 pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Output, Vec<Output>) {
-    let g = g.variable_scope_with("rnn", Reuse::Auto);
+    over_sequence(&g.variable_scope_with("rnn", Reuse::Auto), cell, sequence)
+}
+
+/// As [`dynamic_rnn`], with the variables in the scope itself.
+#[track_caller]
+pub fn over_sequence(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Output, Vec<Output>) {
     let inputs = match sequence.time_major {
         true => sequence.inputs.clone(),
         false => g.transpose(sequence.inputs, &[1, 0, 2]),
@@ -61,14 +66,14 @@ pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Outp
     let steps = g.reshape(g.slice(g.shape(&inputs), &[0], &[1]), &[]);
     let initial = match sequence.initial_state {
         Some(s) => s.to_vec(),
-        None => cell.zero_state(&g, &inputs, 1, dtype),
+        None => cell.zero_state(g, &inputs, 1, dtype),
     };
     let row = |size: i64| {
         let batch = inputs.shape().dims().and_then(|d| d.get(1).copied()).unwrap_or(-1);
         PartialShape::new(&[batch, size]).unwrap_or_default()
     };
     let size = inputs.shape().dims().and_then(|d| d.get(2).copied()).unwrap_or(-1);
-    let given = Array::new(&g, &steps, dtype, row(size));
+    let given = Array::new(g, &steps, dtype, row(size));
     let range = g.op("Range").name("range").input(g.constant(0)).input(&steps).input(g.constant(1)).output();
     let filled = g
         .op("TensorArrayScatterV3")
@@ -77,7 +82,7 @@ pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Outp
         .input(&inputs)
         .input(&given.flow)
         .output();
-    let made = Array::new(&g, &steps, dtype, row(cell.output_size() as i64));
+    let made = Array::new(g, &steps, dtype, row(cell.output_size() as i64));
     let zero = g.constant_named("time", 0);
     let mut variables = vec![&zero, &made.flow];
     variables.extend(&initial);

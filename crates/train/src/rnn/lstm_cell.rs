@@ -69,7 +69,8 @@ impl LstmCell {
             return gate.clone();
         }
         let options = VariableOptions { dtype: gate.dtype(), trainable: true };
-        let diagonal = g.get_variable_with(weights, &[self.units], &glorot_uniform(None), options);
+        let diagonal =
+            g.get_variable_with(weights, &[self.units], g.initializer_or(&glorot_uniform(None)), options);
         gate + &diagonal.value * memory
     }
 
@@ -77,7 +78,12 @@ impl LstmCell {
         let Some(size) = self.num_proj else { return output.clone() };
         let g = g.variable_scope("projection");
         let options = VariableOptions { dtype: output.dtype(), trainable: true };
-        let kernel = g.get_variable_with("kernel", &[self.units, size], &glorot_uniform(None), options);
+        let kernel = g.get_variable_with(
+            "kernel",
+            &[self.units, size],
+            g.initializer_or(&glorot_uniform(None)),
+            options,
+        );
         clipped(&g, g.matmul(output, &kernel.value), self.proj_clip)
     }
 }

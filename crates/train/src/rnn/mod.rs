@@ -9,7 +9,7 @@ mod wrappers;
 
 pub use bidirectional::bidirectional_dynamic_rnn;
 pub use cells::{Gru, Lstm, Rnn};
-pub use dynamic::{Sequence, dynamic_rnn};
+pub use dynamic::{Sequence, dynamic_rnn, over_sequence};
 pub use lstm_cell::LstmCell;
 pub use unrolled::static_rnn;
 pub use wrappers::{Dropout, Stacked};

@@ -28,7 +28,8 @@ pub fn metrics(
     let label_mean = metrics::mean(g, &labels, weights);
     // Accuracy of always predicting the more frequent class.
     let rest = &g.number(1.0, DataType::Float) - &label_mean.value;
-    let baseline = Metric { value: g.maximum(&label_mean.value, &rest), ..label_mean.clone() };
+    let value = g.maximum(&label_mean.value, &rest);
+    let baseline = Metric { updated: value.clone(), value, ..label_mean.clone() };
     let named = |name: &str, metric: Metric| (name.to_string(), metric);
     vec![
         named("accuracy_baseline", baseline),

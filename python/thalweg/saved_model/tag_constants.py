@@ -1,0 +1,3 @@
+"""Tags of graphs."""
+
+SERVING, TRAINING, EVAL, GPU, TPU = "serve", "train", "eval", "gpu", "tpu"
