@@ -57,19 +57,17 @@ _MODULES = frozenset(("nn", "math", "linalg", "strings", "image", "random", "sig
                       "logging", "saved_model", "debugging"))
 
 
-def disable_eager_execution():
-    """Nothing: graphs are deferred already."""
+from ._eager import disable_eager_execution, enable_eager_execution, executing_eagerly
+from ._tape import GradientTape, UnconnectedGradients
+from ._function import Function, TensorSpec, function
 
 
 def disable_v2_behavior():
-    """Nothing: this is TensorFlow 1's interface."""
+    """Graphs are deferred, as they are unless eager execution is enabled."""
+    disable_eager_execution()
 
 
-def executing_eagerly():
-    return False
-
-
-disable_resource_variables = enable_resource_variables = disable_v2_tensorshape = enable_v2_tensorshape = disable_v2_behavior
+disable_resource_variables = enable_resource_variables = disable_v2_tensorshape = enable_v2_tensorshape = lambda: None
 
 
 def __getattr__(name):

@@ -62,6 +62,8 @@ pub(crate) struct Shared {
     pub collections: Collections,
     /// Seed of all random ops, see [`Scope::set_random_seed`].
     pub seed: Option<i64>,
+    /// The container of resources, see [`Scope::set_container`].
+    pub container: Option<String>,
     /// For a function body: the graph around it.
     pub body: Option<Body>,
 }
@@ -75,6 +77,7 @@ impl Shared {
             contexts: 0,
             collections: Collections::default(),
             seed: None,
+            container: None,
             body: None,
         }
     }
@@ -106,6 +109,12 @@ impl Scope {
     /// The graph-level seed: random ops made from now on depend on it alone.
     pub fn set_random_seed(&self, seed: i64) {
         self.lock().seed = Some(seed);
+    }
+
+    /// Variables, queues and tables made from now on are in this container: sessions on the same devices share those of equal names in one
+    /// container only.
+    pub fn set_container(&self, container: &str) {
+        self.lock().container = Some(container.to_string());
     }
 
     /// The same graph without any of this scope's names, devices and dependencies.

@@ -99,6 +99,17 @@ struct Record {
 }
 
 impl Variable {
+    /// From nodes that exist.
+    pub(crate) fn known(
+        handle: Output,
+        value: Output,
+        init: Operation,
+        initial: Output,
+        trainable: bool,
+    ) -> Variable {
+        Variable { handle, value, init, initial, trainable, slice: None }
+    }
+
     /// The name of its handle, which checkpoints use unless it is a slice.
     pub fn name(&self) -> String {
         self.handle.op().name()
@@ -304,15 +315,20 @@ impl Scope {
     #[track_caller]
     fn make_variable(&self, name: &str, initial: &Output, trainable: bool, device: &str) -> Variable {
         let v = self.variable_nodes(name, initial, trainable, device);
+        self.store_variable(&v);
+        v
+    }
+
+    /// Makes it one of the graph's variables.
+    pub(crate) fn store_variable(&self, v: &Variable) {
         if let (Some(handle), Some(value), Some(init), Some(initial)) =
             (v.handle.id, v.value.id, v.init.id, v.initial.id)
         {
             let full = v.name();
             let store = &mut self.lock().variables;
             store.by_name.insert(full, store.all.len());
-            store.all.push(Record { handle, value, init, initial, trainable, slice: None });
+            store.all.push(Record { handle, value, init, initial, trainable: v.trainable, slice: None });
         }
-        v
     }
 
     #[track_caller]

@@ -21,6 +21,7 @@ pub mod names;
 mod node;
 mod order;
 pub mod serialized;
+mod splice;
 mod unread;
 
 pub use export::ExportOptions;

@@ -5,6 +5,7 @@ use crate::args::{self, Given};
 use crate::attrs;
 use crate::control_flow;
 use crate::dtype;
+use crate::eager;
 use crate::errors::{OrRaise, plain, raise, wrong_type};
 use crate::graph;
 use crate::home::{Home, nodes};
@@ -18,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyBytes, PyDict};
 use thalweg_client as client;
-use thalweg_client::{Attrs, Reuse};
+use thalweg_client::Reuse;
 
 /// Where nodes are made.
 #[pyclass(frozen, module = "thalweg._engine")]
@@ -112,14 +113,7 @@ impl Scope {
         let registry = registry();
         let found = registry.find(op).or_raise(py)?;
         let signature = registry.signature(found).or_raise(py)?;
-        let mut given = Attrs::new();
-        for (key, value) in attrs.into_iter().flat_map(|d| d.iter()) {
-            let key: String = key.extract()?;
-            match signature.attr(&key) {
-                Some(spec) => given.set(spec.name, attrs::from_python(spec, &value)?),
-                None => return Err(wrong_type(format!("{op} has no attr '{key}'"))),
-            }
-        }
+        let given = attrs::of_signature(op, signature, attrs)?;
         let made = self.build(py, |_| {
             let inner = self.inner(name, found.name);
             let args = args::of_signature(&inner, signature, &inputs, &given)?;
@@ -294,6 +288,24 @@ impl Scope {
 
     fn unique_name(&self, name: &str) -> String {
         self.scope.unique_name(name)
+    }
+
+    /// The container of resources made from now on.
+    fn set_container(&self, container: &str) {
+        self.scope.set_container(container);
+    }
+
+    /// A variable of eager execution as one of the graph, under this full name.
+    fn adopt(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        handle: &Bound<'_, PyAny>,
+        trainable: bool,
+    ) -> PyResult<Py<Variable>> {
+        let handle = eager::value(handle)?.tensor;
+        let made = self.build(py, |g| Ok(g.adopt_variable(name, &handle, trainable)))?;
+        Variable::new(py, made, &self.home)
     }
 
     #[pyo3(signature = (seed))]
