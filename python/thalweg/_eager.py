@@ -165,17 +165,86 @@ def executing_eagerly():
     return _graphs.get_default_graph() is context
 
 
-def run_in_graph(build, *values):
-    """Runs what makes nodes of tensors: `build` is called in a graph of its own, with a tensor of it for each of `values`."""
+def _either(function):
+    """A function of a scope and tensors that makes nodes; in eager execution, their values. What it makes is kept for equal arguments."""
+    made = {}
+
+    def run(scope, *args, **kwargs):
+        if isinstance(scope, _engine.Scope):
+            return function(scope, *args, **kwargs)
+        args, leaves = list(args), []
+        for i, arg in enumerate(args):
+            args[i] = _opened(arg, leaves)
+        key = repr(args), repr(kwargs), tuple((t.dtype.name, tuple(t.shape.as_list())) for t in leaves)
+        if key not in made:
+            made[key] = _traced(function, args, kwargs, leaves)
+        return made[key](leaves)
+
+    return run
+
+
+class _Leaf:
+    """The place of a tensor among arguments."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def __repr__(self):
+        return f"tensor {self.at}"
+
+
+def _opened(arg, leaves):
+    """The argument with places for its tensors."""
+    import numpy as np
+
+    if isinstance(arg, (EagerTensor, EagerVariable, np.ndarray)):
+        leaves.append(arg if isinstance(arg, EagerTensor) else _engine.eager_convert(arg))
+        return _Leaf(len(leaves) - 1)
+    if hasattr(arg, "dense_shape") and hasattr(arg, "indices"):
+        return type(arg)(*(_opened(part, leaves) for part in (arg.values, arg.indices, arg.dense_shape)))
+    if isinstance(arg, (list, tuple)):
+        return type(arg)(_opened(a, leaves) for a in arg)
+    return arg
+
+
+def _closed(arg, inputs):
+    if isinstance(arg, _Leaf):
+        return inputs[arg.at]
+    if hasattr(arg, "dense_shape") and hasattr(arg, "indices"):
+        return type(arg)(*(_closed(part, inputs) for part in (arg.values, arg.indices, arg.dense_shape)))
+    if isinstance(arg, (list, tuple)):
+        return type(arg)(_closed(a, inputs) for a in arg)
+    return arg
+
+
+def _traced(function, args, kwargs, leaves):
+    from ._control_flow import _flat, _packed
     from ._function import FuncGraph
 
     graph = FuncGraph("call")
     with graph.as_default():
-        results = build(*[graph.input(v) for v in values])
-        many = isinstance(results, (list, tuple))
-        return_ = [graph.input(r) if isinstance(r, EagerTensor) else r for r in (results if many else [results])]
-    found = graph.finish(return_)(list(values))
-    return found if many else found[0]
+        inputs = [graph.input(t) for t in leaves]
+        result = function(graph._scope, *(_closed(a, inputs) for a in args), **kwargs)
+    found = [x for x in _flat(result) if x is not None]
+    run = graph.finish(found)
+
+    def call(values):
+        results = iter(run(values))
+        leaves = [None if x is None else next(results) for x in _flat(result)]
+        return _packed(result, iter(leaves)) if isinstance(result, (list, tuple)) else leaves[0]
+
+    return call
+
+
+def _make_both(module, names):
+    for name in names:
+        setattr(module, name, _either(getattr(module, name)))
+
+
+# Functions of the engine that make several nodes.
+_make_both(_engine, ("clip_by_norm", "clip_by_average_norm", "clip_by_global_norm", "global_norm"))
+_make_both(_engine.losses, ("loss", "sigmoid_cross_entropy_with_logits", "decay", "piecewise_constant"))
+_make_both(_engine.layers, ("pooling2d", "dropout", "flatten"))
 
 
 def _in_graph(obj):

@@ -21,8 +21,10 @@ class FuncGraph(Graph):
         super().__init__()
         self.name, self.outer = name, outer
         self._root.set_container(f"{name}#{_engine.fresh_id()}")
-        self.inputs, self._captured, self._adopted, self._names = [], {}, {}, set()
+        self.inputs, self._captured, self._adopted = [], {}, {}
         self._control_flow = []
+        #: Called with new variables, by name.
+        self.when_made = []
 
     def input(self, like, shape=None):
         """A new input for tensors like this one."""
@@ -45,10 +47,15 @@ class FuncGraph(Graph):
         """A variable of eager execution as one of this graph."""
         found = self._adopted.get(variable._id)
         if found is None:
-            name = variable._shared_name if variable._shared_name not in self._names else f"{variable._shared_name}_{variable._id}"
-            self._names.add(name)
-            found = self._adopted[variable._id] = (variable, self._root.adopt(name, variable._handle, variable.trainable))
+            # Names of variables with values are not unique.
+            found = self.adopt_as(variable, f"{variable._shared_name}_{variable._id}")
         return found[1]
+
+    def adopt_as(self, variable, name):
+        """A variable of eager execution as one of this graph, under this name."""
+        if variable._id not in self._adopted:
+            self._adopted[variable._id] = (variable, self._root.adopt(name, variable._handle, variable.trainable))
+        return self._adopted[variable._id]
 
     def left_control_flow(self, first):
         self._control_flow.append((first, self._root.version))
@@ -56,8 +63,9 @@ class FuncGraph(Graph):
     def in_program_order(self):
         """Makes ops with effects run in the order of the program; returns those that nothing else may run."""
         effects, writers, readers, last = [], {}, {}, None
+        initializers = {v.initializer for v in self._root.global_variables()}
         for number, op in enumerate(self.get_operations()):
-            if op.type in _SILENT or any(first <= number < end for first, end in self._control_flow):
+            if op.type in _SILENT or op in initializers or any(first <= number < end for first, end in self._control_flow):
                 continue
             handles = [t for t in op.inputs if t.dtype == "resource"]
             if not handles and not _engine.op_definition(op.type)["stateful"]:
@@ -104,7 +112,9 @@ class FuncGraph(Graph):
         found = [_engine.adopted_variable(v, h) for v, h in zip(made, handles)]
         for v, inside in zip(found, made):
             self._adopted[v._id] = (v, inside)
-            self._names.add(v._shared_name)
+        by_name = {v._shared_name: v for v in found}
+        for tell in self.when_made:
+            tell(by_name)
         return found
 
 

@@ -4,6 +4,7 @@ import contextlib
 
 from . import _engine
 from ._graphs import convert_to_tensor, current_scope, get_default_graph, name_scope, GraphKeys
+from ._eager import executing_eagerly
 from ._op_functions import OpFunction
 
 _engine_layers = _engine.layers
@@ -56,6 +57,8 @@ def _count():
 def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=None, kernel_regularizer=None,
           bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None):
     """A fully connected layer: `activation(inputs kernel + bias)`."""
+    if executing_eagerly():
+        return Dense(units, activation, use_bias, kernel_initializer, bias_initializer, name=name)(inputs)
     known, function = _activation(activation)
     before = _count()
     settings = {"activation": known, "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
@@ -75,6 +78,9 @@ def conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_f
     """A convolution over images [batch, height, width, channels]."""
     if data_format != "channels_last" or _two(dilation_rate) != [1, 1]:
         raise NotImplementedError("tf.layers.conv2d: only channels_last and no dilation")
+    if executing_eagerly():
+        return Conv2D(filters, kernel_size, strides, padding, activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
+                      bias_initializer=bias_initializer, name=name)(inputs)
     known, function = _activation(activation)
     before = _count()
     settings = {"activation": known, "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
@@ -114,6 +120,11 @@ def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=Tru
     """Normalises over the batch in training, by moving averages otherwise. Run the collection UPDATE_OPS with each step."""
     if not isinstance(training, (bool, int)):
         raise NotImplementedError("tf.layers.batch_normalization with a tensor for training")
+    if executing_eagerly():
+        return BatchNormalization(axis, momentum, epsilon, name=name)(inputs, training=training)
     settings = {"momentum": momentum, "epsilon": epsilon, "name": name}
     with _reusing(name, reuse):
         return _engine_layers.batch_normalization(current_scope(), inputs, bool(training), settings)
+
+
+from ._layer_objects import AveragePooling2D, BatchNormalization, Conv2D, Dense, Dropout, Flatten, Layer, MaxPooling2D  # noqa: E402

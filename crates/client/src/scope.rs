@@ -7,6 +7,7 @@ use crate::function::Body;
 use crate::output::{Operation, Output};
 use crate::variables::{VariableScope, VariableStore};
 use std::borrow::Borrow;
+use std::collections::HashSet;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_core::error::{Error, Result};
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     pub seed: Option<i64>,
     /// The container of resources, see [`Scope::set_container`].
     pub container: Option<String>,
+    /// Names of variables to be shared, see [`Scope::offer_variable`].
+    pub offered: HashSet<String>,
     /// For a function body: the graph around it.
     pub body: Option<Body>,
 }
@@ -78,6 +81,7 @@ impl Shared {
             collections: Collections::default(),
             seed: None,
             container: None,
+            offered: HashSet::new(),
             body: None,
         }
     }

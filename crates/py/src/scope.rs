@@ -290,6 +290,11 @@ impl Scope {
         self.scope.unique_name(name)
     }
 
+    /// The next that would make a variable of this full name for itself takes the one that there is.
+    fn offer(&self, name: &str) {
+        self.scope.offer_variable(name);
+    }
+
     /// The container of resources made from now on.
     fn set_container(&self, container: &str) {
         self.scope.set_container(container);

@@ -10,6 +10,16 @@ use thalweg_core::invalid;
 use thalweg_core::tensor::Tensor;
 
 impl Scope {
+    /// Offers a variable, by its full name, to the next that would make one of that name for itself: an optimizer takes its slots of before.
+    pub fn offer_variable(&self, name: &str) {
+        self.lock().offered.insert(name.to_string());
+    }
+
+    /// Whether a variable of that full name was offered; it is no more.
+    pub fn take_offered(&self, name: &str) -> bool {
+        self.lock().offered.remove(name)
+    }
+
     /// The variable of this handle as one of the graph, under this full name. The session must be one of [`super::Eager::session`].
     #[track_caller]
     pub fn adopt_variable(&self, name: &str, handle: &Tensor, trainable: bool) -> Variable {
