@@ -60,6 +60,7 @@ _MODULES = frozenset(("nn", "math", "linalg", "strings", "image", "random", "sig
 from ._eager import disable_eager_execution, enable_eager_execution, executing_eagerly
 from ._tape import GradientTape, UnconnectedGradients
 from ._function import Function, TensorSpec, function
+from ._py_function import numpy_function, py_func, py_function
 
 
 def disable_v2_behavior():

@@ -232,7 +232,9 @@ class _Reference:
         return self._tensor
 
     def __hash__(self):
-        return hash(self._tensor)
+        return id(self._tensor) if isinstance(self._tensor, _engine.EagerTensor) else hash(self._tensor)
 
     def __eq__(self, other):
+        if isinstance(self._tensor, _engine.EagerTensor):
+            return isinstance(other, _Reference) and self._tensor is other._tensor
         return isinstance(other, _Reference) and self._tensor == other._tensor

@@ -51,7 +51,11 @@ def _assign_with(op):
     def assign(self, value, use_locking=None, name=None, read_value=True):
         if isinstance(self, _engine.EagerVariable):
             if not isinstance(current_scope(), _engine.Scope):
-                call(op, [self.handle, convert_to_tensor(value, dtype=self.dtype)], {"dtype": self.dtype})
+                value = convert_to_tensor(value, dtype=self.dtype)
+                if not self.shape.is_compatible_with(value.shape):
+                    raise ValueError(f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {self.shape}, and the"
+                                     f" assigned value shape {value.shape} are incompatible.")
+                call(op, [self.handle, value], {"dtype": self.dtype})
                 return self if read_value else None
             self = get_default_graph().adopt(self)
         with name_scope(name, {"AssignVariableOp": "Assign", "AssignAddVariableOp": "AssignAdd"}.get(op, "AssignSub")) as scope:

@@ -23,6 +23,7 @@ mod losses;
 mod op_table;
 mod operation;
 mod optimizers;
+mod py_function;
 mod saver;
 mod scope;
 mod server;
@@ -66,6 +67,8 @@ fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(variables::global_step, m)?)?;
     m.add_function(wrap_pyfunction!(saver::latest_checkpoint, m)?)?;
     m.add_function(wrap_pyfunction!(interrupts::forked, m)?)?;
+    m.add_function(wrap_pyfunction!(py_function::register_function, m)?)?;
+    m.add_function(wrap_pyfunction!(py_function::forget_function, m)?)?;
     eager::add_to(m)?;
     dlpack::add_to(m)?;
     gradients::add_to(m)?;
