@@ -5,6 +5,7 @@
 # make fuzz     the long property runs (CASES=10000000)
 # make fuzz-quick      libFuzzer for SECONDS (60) on each target of crates/fuzzing, or on TARGETS; needs a C++ compiler and cargo-fuzz
 # make python   the Python package: builds a wheel, installs it into a virtual environment of its own, and tests it there
+# make notebook the same package in a notebook, executed without a browser (PLOTS=folder keeps the plots)
 # make wheel    the wheel that is published, in dist/
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
@@ -16,13 +17,14 @@
 CASES ?= 10000000
 VENV ?= .venv
 PYVENV ?= .venv-python
+NBVENV ?= .venv-notebook
 PYTHON ?= python3
 N ?= 100
 KILLS ?= 100
 SECONDS ?= 60
 TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
-.PHONY: test check rust features parquet isa python wheel interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
+.PHONY: test check rust features parquet isa python notebook wheel interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
 
 test: check rust isa shuttle features interop
 
@@ -70,6 +72,17 @@ python: $(PYVENV)/ready
 	$(PYVENV)/bin/python packaging/dev_wheel.py target/debug/lib_engine.so target/python
 	$(PYVENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/python/thalweg-*.whl
 	cd tests/python && $(abspath $(PYVENV))/bin/python -m pytest -q .
+
+$(NBVENV)/ready: tests/notebook/requirements.txt
+	$(PYTHON) -m venv --clear $(NBVENV)
+	$(NBVENV)/bin/pip install --quiet --disable-pip-version-check -r tests/notebook/requirements.txt
+	touch $@
+
+notebook: $(PYVENV)/ready $(NBVENV)/ready
+	cargo build --workspace --lib
+	$(PYVENV)/bin/python packaging/dev_wheel.py target/debug/lib_engine.so target/python
+	$(NBVENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/python/thalweg-*.whl
+	cd tests/notebook && $(abspath $(NBVENV))/bin/python -m pytest -q .
 
 # With zig as linker, so that it runs on any Linux of the last years; maturin checks that. The stubs come from the engine itself.
 wheel: $(PYVENV)/ready
@@ -131,4 +144,4 @@ dist:
 	packaging/dist.sh
 
 clean-venv:
-	rm -rf $(VENV) $(PYVENV)
+	rm -rf $(VENV) $(PYVENV) $(NBVENV)

@@ -172,6 +172,8 @@ class Function:
         self._traces = {} if traces is None else traces
         self._lock = threading.RLock()
         self._made_variables = False
+        #: The signature of the function of Python, and how many arguments it takes if all are positional.
+        self._parameters, self._positional = None, None
 
     def __get__(self, instance, owner):
         """A method: traces are each instance's own."""
@@ -195,10 +197,17 @@ class Function:
         return self._concrete(args, kwargs, run=False)
 
     def _bound_arguments(self, args, kwargs):
-        try:
-            bound = inspect.signature(self.python_function).bind(*args, **kwargs)
-        except ValueError:
+        if self._parameters is None:
+            try:
+                self._parameters = inspect.signature(self.python_function)
+            except ValueError:
+                self._parameters = ()
+            kinds = [p.kind for p in self._parameters.parameters.values()] if self._parameters else []
+            simple = all(k == inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds)
+            self._positional = len(kinds) if simple else None
+        if not self._parameters or (not kwargs and len(args) == self._positional):
             return list(args), dict(kwargs)
+        bound = self._parameters.bind(*args, **kwargs)
         bound.apply_defaults()
         return list(bound.args), dict(bound.kwargs)
 

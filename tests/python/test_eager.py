@@ -1,7 +1,9 @@
 """Eager execution: values, operators, tapes, variables, functions, layers and optimizers."""
 
 import copy
+import os
 import pickle
+import signal
 import threading
 
 import numpy as np
@@ -377,6 +379,36 @@ def test_graphs_inside_of_eager_execution():
         assert not tf.executing_eagerly()
         assert sess.run(tf.constant(1) + 2) == 3
     assert tf.executing_eagerly()
+
+
+def test_a_forked_process_goes_on():
+    v, f = tf.Variable([1.0, 2.0]), tf.function(lambda x: x + 1.0)
+    f(v)
+    large = tf.random_normal([300, 300])
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            with tf.GradientTape() as tape:
+                y = tf.reduce_sum(v * v) + tf.reduce_sum(tf.matmul(large, large)) * 0.0
+            code = 0 if tape.gradient(y, v).numpy().tolist() == [2, 4] else 2
+            try:
+                f(v)
+                code = 3
+            except tf.errors.FailedPreconditionError:
+                pass
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_ctrl_c_ends_an_op_that_waits():
+    queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.float32])
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        tf.raw_ops.QueueDequeueV2(handle=queue, component_types=[tf.float32])
+    tf.raw_ops.QueueEnqueueV2(handle=queue, components=[tf.constant(5.0)])
+    assert tf.raw_ops.QueueSizeV2(handle=queue).numpy() == 1
 
 
 def test_threads_have_tapes_of_their_own():

@@ -52,7 +52,7 @@ pub fn check_fork(made: u64) -> Result<()> {
         return Ok(());
     }
     Err(failed_precondition(
-        "this session was opened before the process forked, and its threads are the parent's; open one in the child",
+        "this session or function was made before the process forked, and its threads are the parent's; make one in the child",
     ))
 }
 

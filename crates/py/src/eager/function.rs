@@ -29,6 +29,7 @@ pub struct GraphFunction {
     plain: OnceLock<Arc<Callable>>,
     recorded: OnceLock<(Arc<Callable>, Arc<GraphCall>)>,
     runner: Runner,
+    forks: u64,
 }
 
 fn prepare(
@@ -43,7 +44,7 @@ fn prepare(
 
 impl GraphFunction {
     /// With the tensors that its gradients need as further results.
-    fn for_tapes(&self) -> client::Result<(Arc<Callable>, Arc<GraphCall>)> {
+    fn for_tapes(&self, number: u64) -> client::Result<(Arc<Callable>, Arc<GraphCall>)> {
         let graph = self.scope.graph()?;
         let ids = |list: &[Output]| list.iter().filter_map(Output::id).collect::<Vec<_>>();
         let (mut feeds, mut fetches) = (ids(&self.feeds), ids(&self.fetches));
@@ -57,10 +58,6 @@ impl GraphFunction {
         fetches.extend(saved);
         let outputs = fetches.iter().map(|o| self.scope.output_of(*o)).collect();
         let callable = prepare(&self.session, &self.feeds, outputs, &self.targets)?;
-        let number = match super::EAGER.get() {
-            Some((eager, _)) => eager.fresh_id(),
-            None => 0,
-        };
         Ok((callable, Arc::new(GraphCall { number, graph, feeds, fetches })))
     }
 }
@@ -90,6 +87,7 @@ impl GraphFunction {
             plain: OnceLock::new(),
             recorded: OnceLock::new(),
             runner: Runner::default(),
+            forks: interrupts::forks(),
         })
     }
 
@@ -110,6 +108,7 @@ impl GraphFunction {
             is_watched = tape::watches(py, &inputs.iter().map(|i| i.id).collect::<Vec<_>>());
         }
         let fail = |e: client::Error| raise(py, &self.home, &self.scope, e);
+        interrupts::check_fork(self.forks).map_err(fail)?;
         let known = match is_watched {
             false => match self.plain.get() {
                 Some(known) => known.clone(),
@@ -123,7 +122,7 @@ impl GraphFunction {
             true => match self.recorded.get() {
                 Some(known) => known.0.clone(),
                 None => {
-                    let made = py.detach(|| self.for_tapes()).map_err(fail)?;
+                    let made = py.detach(|| self.for_tapes(eager.fresh_id())).map_err(fail)?;
                     self.recorded.get_or_init(|| made).0.clone()
                 }
             },

@@ -10,31 +10,41 @@ pub use tensor::EagerTensor;
 pub use variable::EagerVariable;
 
 use crate::errors::{OrRaise, wrong_type};
+use crate::interrupts::forks;
 use crate::op_table::registry;
 use pyo3::prelude::*;
 use std::cell::Cell;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use thalweg_client as client;
 use thalweg_client::SessionOptions;
 use thalweg_client::eager::Eager;
 
-static EAGER: OnceLock<(Eager, u64)> = OnceLock::new();
+/// The device, and the number of forks when it was made: the threads of a pool do not live in a child.
+static EAGER: Mutex<Option<(&'static Eager, u64)>> = Mutex::new(None);
 
 thread_local! {
+    static KNOWN: Cell<Option<(&'static Eager, u64)>> = const { Cell::new(None) };
     /// Whether this thread builds a graph: ops on values are nodes of it.
     static IN_GRAPH: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The one device of eager execution.
+/// The one device of eager execution. A forked process gets another; variables and tensors live on.
 fn eager(py: Python<'_>) -> PyResult<&'static Eager> {
-    let (eager, forks) = match EAGER.get() {
-        Some(known) => known,
-        None => {
-            let made = Eager::new(registry(), SessionOptions::default()).or_raise(py)?;
-            EAGER.get_or_init(|| (made, crate::interrupts::forks()))
+    let forks = forks();
+    if let Some((eager, _)) = KNOWN.get().filter(|(_, made)| *made == forks) {
+        return Ok(eager);
+    }
+    let mut shared = EAGER.lock().unwrap_or_else(PoisonError::into_inner);
+    let eager = match *shared {
+        Some((eager, made)) if made == forks => eager,
+        _ => {
+            let made: &'static Eager =
+                Box::leak(Box::new(Eager::new(registry(), SessionOptions::default()).or_raise(py)?));
+            *shared = Some((made, forks));
+            made
         }
     };
-    crate::interrupts::check_fork(*forks).or_raise(py)?;
+    KNOWN.set(Some((eager, forks)));
     Ok(eager)
 }
 
