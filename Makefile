@@ -7,6 +7,7 @@
 # make python   the Python package: builds a wheel, installs it into a virtual environment of its own, and tests it there
 # make capi     the C library and its tests: needs gcc and Python, and TensorFlow's package for the comparison with it
 # make capi-bindings   bindings of other languages from their registries, with their own tests, on the C library
+# make notebook the same package in a notebook, executed without a browser (PLOTS=folder keeps the plots)
 # make wheel    the wheel that is published, in dist/
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
@@ -18,13 +19,14 @@
 CASES ?= 10000000
 VENV ?= .venv
 PYVENV ?= .venv-python
+NBVENV ?= .venv-notebook
 PYTHON ?= python3
 N ?= 100
 KILLS ?= 100
 SECONDS ?= 60
 TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
-.PHONY: test check rust features parquet isa python capi capi-bindings wheel interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
+.PHONY: test check rust features parquet isa python notebook capi capi-bindings wheel interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
 
 test: check rust isa shuttle features python interop
 
@@ -87,6 +89,17 @@ capi-bindings:
 	tests/capi/rust_binding.sh target/capi target/bindings
 	tests/capi/node_binding.sh target/capi target/bindings
 
+$(NBVENV)/ready: tests/notebook/requirements.txt
+	$(PYTHON) -m venv --clear $(NBVENV)
+	$(NBVENV)/bin/pip install --quiet --disable-pip-version-check -r tests/notebook/requirements.txt
+	touch $@
+
+notebook: $(PYVENV)/ready $(NBVENV)/ready
+	cargo build --workspace --lib
+	$(PYVENV)/bin/python packaging/dev_wheel.py target/debug/lib_engine.so target/python
+	$(NBVENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/python/thalweg-*.whl
+	cd tests/notebook && $(abspath $(NBVENV))/bin/python -m pytest -q .
+
 # With zig as linker, so that it runs on any Linux of the last years; maturin checks that. The stubs come from the engine itself.
 wheel: $(PYVENV)/ready
 	$(PYVENV)/bin/pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9.4,<2'
@@ -147,4 +160,4 @@ dist:
 	packaging/dist.sh
 
 clean-venv:
-	rm -rf $(VENV) $(PYVENV)
+	rm -rf $(VENV) $(PYVENV) $(NBVENV)

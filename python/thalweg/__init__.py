@@ -78,19 +78,18 @@ _FUNCTIONS_OF = {name: "debugging" for name in (
     "assert_scalar", "assert_type", "assert_integer", "is_numeric_tensor", "is_non_decreasing", "is_strictly_increasing")}
 
 
-def disable_eager_execution():
-    """Nothing: graphs are deferred already."""
+from ._eager import disable_eager_execution, enable_eager_execution, executing_eagerly
+from ._tape import GradientTape, UnconnectedGradients
+from ._function import Function, TensorSpec, function
+from ._py_function import numpy_function, py_func, py_function
 
 
 def disable_v2_behavior():
-    """Nothing: this is TensorFlow 1's interface."""
+    """Graphs are deferred, as they are unless eager execution is enabled."""
+    disable_eager_execution()
 
 
-def executing_eagerly():
-    return False
-
-
-disable_resource_variables = enable_resource_variables = disable_v2_tensorshape = enable_v2_tensorshape = disable_v2_behavior
+disable_resource_variables = enable_resource_variables = disable_v2_tensorshape = enable_v2_tensorshape = lambda: None
 
 
 def __getattr__(name):

@@ -26,6 +26,8 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
 
 def placeholder(dtype, shape=None, name=None):
     """A tensor whose value is fed in each run."""
+    if not isinstance(current_scope(), _engine.Scope):
+        raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
     return call("Placeholder", [], {"dtype": dtype, "shape": TensorShape(shape)}, name)
 
 

@@ -90,6 +90,9 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
     true_fn, false_fn = true_fn or fn1, false_fn or fn2
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError("true_fn and false_fn must be callable.")
+    scope = current_scope()
+    if not isinstance(scope, _engine.Scope):
+        return true_fn() if pred else false_fn()
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
     structures = []
@@ -143,6 +146,8 @@ def group(*inputs, **kwargs):
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {sorted(kwargs)}")
+    if not isinstance(current_scope(), _engine.Scope):
+        return None
     listed = [getattr(i, "op", i) for i in _flat(list(inputs)) if i is not None]
     return current_scope().group(listed, name)
 

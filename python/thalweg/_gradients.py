@@ -14,6 +14,8 @@ class AggregationMethod:
 def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False, aggregation_method=None,
               stop_gradients=None, unconnected_gradients=None):
     """The gradients of the sum of `ys` with respect to each of `xs`: a tensor, IndexedSlices, or None where there is none."""
+    if not isinstance(current_scope(), _engine.Scope):
+        raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
     ys, xs = _flat(ys), _flat(xs)
     grad_ys = [] if grad_ys is None else [convert_to_tensor(g) for g in _flat(grad_ys)]
     return _engine.gradients(current_scope(), ys, xs, grad_ys, _flat(stop_gradients) if stop_gradients is not None else [])

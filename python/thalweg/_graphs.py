@@ -77,10 +77,28 @@ class Graph:
     def as_default(self):
         stack = _default.graphs
         stack.append(self)
+        _tell_engine()
         try:
             yield self
         finally:
             stack.pop()
+            _tell_engine()
+
+    #: Whether it is the graph of a function that is being traced.
+    building_function = False
+
+    def capture(self, tensor):
+        """A tensor of eager execution in this graph: a constant."""
+        return self._root.constant(tensor)
+
+    def adopt(self, variable):
+        """A variable of eager execution in this graph."""
+        adopted = self.__dict__.setdefault("_adopted", {})
+        if variable._id not in adopted:
+            name = variable._shared_name
+            taken = any(v.name == name + ":0" for v in self._root.global_variables())
+            adopted[variable._id] = variable, self._root.adopt(f"{name}_{variable._id}" if taken else name, variable._handle, variable.trainable)
+        return adopted[variable._id][1]
 
     @contextlib.contextmanager
     def name_scope(self, name):
@@ -222,11 +240,27 @@ class _Default(threading.local):
 
 _default = _Default()
 _global = Graph()
+#: With eager execution: what stands where the default graph is.
+_eager = None
+
+
+def use_eager(context):
+    """Ops run at once where no graph is the default one; with None, they are nodes of the default graph again."""
+    global _eager
+    if context is not None and _default.graphs:
+        raise ValueError("tf.enable_eager_execution must be called at program startup.")
+    _eager = context
+
+
+def _tell_engine():
+    """Whether this thread builds a graph, for operators of tensors with values."""
+    graphs = _default.graphs
+    _engine.set_in_graph(bool(graphs) and graphs[-1] is not _eager)
 
 
 def get_default_graph():
     graphs = _default.graphs
-    return graphs[-1] if graphs else _global
+    return graphs[-1] if graphs else _eager or _global
 
 
 def reset_default_graph():
@@ -253,8 +287,13 @@ def _graph_without_root():
 def _call_in(scope, function, args, kwargs=None):
     """Calls a function with a scope on top: the engine does, for the parts of loops and branches."""
     graph = get_default_graph()
+    first = scope.version
     with graph._entered(scope):
-        return function(*args, **kwargs or {})
+        try:
+            return function(*args, **kwargs or {})
+        finally:
+            if graph.building_function:
+                graph.left_control_flow(first)
 
 
 @contextlib.contextmanager
@@ -282,8 +321,10 @@ def colocate_with(op, ignore_existing=False):
 
 
 def init_scope():
-    """Outside of loops, branches and dependencies."""
+    """Outside of loops, branches and dependencies; and outside of a function that is traced."""
     graph = get_default_graph()
+    if graph.building_function:
+        return _eager.as_default() if _eager is not None else contextlib.nullcontext()
     return graph._entered(graph._scope.outside_control_flow())
 
 

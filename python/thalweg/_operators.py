@@ -87,6 +87,20 @@ _OPERATORS = {
 }
 
 
+def _operate(name, x, y):
+    """An operator by its name, for the engine's tensors with values."""
+    return _OPERATORS[name][0](x, y)
+
+
+def _compared(op, x, y):
+    try:
+        return call(op, [x, y])
+    except (TypeError, ValueError):
+        if op in ("Equal", "NotEqual") and not isinstance(y, (Tensor, Variable)):
+            return op == "NotEqual"
+        raise
+
+
 def _compare(op):
     return lambda x, y: call(op, [x, y])
 
@@ -157,12 +171,16 @@ def _shape(x):
     return TensorShape(x._dims)
 
 
+def _install_comparisons(cls):
+    for name, op in (("lt", "Less"), ("le", "LessEqual"), ("gt", "Greater"), ("ge", "GreaterEqual")):
+        setattr(cls, f"__{name}__", _compare(op))
+
+
 def _install(cls):
     for name, (operator, reflected) in _OPERATORS.items():
         setattr(cls, f"__{name}__", operator)
         setattr(cls, f"__r{name}__", reflected)
-    for name, op in (("lt", "Less"), ("le", "LessEqual"), ("gt", "Greater"), ("ge", "GreaterEqual")):
-        setattr(cls, f"__{name}__", _compare(op))
+    _install_comparisons(cls)
     cls.__neg__ = lambda x: call("Neg", [x])
     cls.__abs__ = lambda x: call("ComplexAbs" if x.dtype.is_complex else "Abs", [x])
     cls.__invert__ = _invert
@@ -177,6 +195,9 @@ def _install(cls):
 
 _install(Tensor)
 _install(Variable)
+# Classes that compare for equality do not inherit other comparisons.
+for _class in (_engine.SymbolicTensor, _engine.GraphVariable, _engine.EagerVariable):
+    _install_comparisons(_class)
 
 
 def _eval(self, feed_dict=None, session=None):
@@ -211,7 +232,9 @@ class _Reference:
         return self._tensor
 
     def __hash__(self):
-        return hash(self._tensor)
+        return id(self._tensor) if isinstance(self._tensor, _engine.EagerTensor) else hash(self._tensor)
 
     def __eq__(self, other):
+        if isinstance(self._tensor, _engine.EagerTensor):
+            return isinstance(other, _Reference) and self._tensor is other._tensor
         return isinstance(other, _Reference) and self._tensor == other._tensor

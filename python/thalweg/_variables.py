@@ -25,6 +25,8 @@ def _make(initial_value=None, trainable=None, collections=None, validate_shape=T
     """A new variable: what `tf.Variable(..)` calls."""
     if initial_value is None:
         raise ValueError("initial_value must be specified.")
+    if isinstance(initial_value, _engine.EagerTensor) and dtype is not None and initial_value.dtype != dtype:
+        raise ValueError(f"Tensor conversion requested dtype {_engine.as_dtype(dtype).name} for Tensor with dtype {initial_value.dtype.name}")
     trainable = trainable is not False
     local = collections is not None and GraphKeys.LOCAL_VARIABLES in collections
     with init_scope():
@@ -45,6 +47,15 @@ def _make(initial_value=None, trainable=None, collections=None, validate_shape=T
 
 def _assign_with(op):
     def assign(self, value, use_locking=None, name=None, read_value=True):
+        if isinstance(self, _engine.EagerVariable):
+            if not isinstance(current_scope(), _engine.Scope):
+                value = convert_to_tensor(value, dtype=self.dtype)
+                if not self.shape.is_compatible_with(value.shape):
+                    raise ValueError(f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {self.shape}, and the"
+                                     f" assigned value shape {value.shape} are incompatible.")
+                call(op, [self.handle, value], {"dtype": self.dtype})
+                return self if read_value else None
+            self = get_default_graph().adopt(self)
         done = call(op, [self.handle, convert_to_tensor(value, dtype=self.dtype)], None, name)
         return _Assigned(self, done) if read_value else done
 
@@ -105,6 +116,8 @@ _Assigned.shape = property(lambda self: self._variable.shape)
 
 
 def _read(self):
+    if isinstance(self, _engine.EagerVariable):
+        return convert_to_tensor(self)
     return call("ReadVariableOp", [self.handle], {"dtype": self.dtype})
 
 
@@ -112,6 +125,7 @@ def _set(name, value):
     setattr(Variable, name, value)
 
 
+_set("__new__", staticmethod(lambda cls, *args, **kwargs: _make(*args, **kwargs)))
 _set("assign", _assign_with("AssignVariableOp"))
 _set("assign_add", _assign_with("AssignAddVariableOp"))
 _set("assign_sub", _assign_with("AssignSubVariableOp"))
@@ -119,6 +133,8 @@ _set("value", _read)
 
 
 def _read_value(self):
+    if isinstance(self, _engine.EagerVariable):
+        return convert_to_tensor(self)
     with name_scope("Read"):
         value = _read(self)
     return call("Identity", [value])
@@ -130,7 +146,7 @@ _set("eval", lambda self, session=None: self._graph_element.eval(session=session
 _set("load", lambda self, value, session=None: _load(self, value, session))
 _set("sparse_read", lambda self, indices, name=None: call("ResourceGather", [self.handle, indices], {"dtype": self.dtype}, name))
 _set("set_shape", lambda self, shape: TensorShape(shape).assert_is_compatible_with(self.shape))
-_set("is_initialized", lambda self, name=None: call("VarIsInitializedOp", [self.handle], None, name))
+_set("is_initialized", lambda self, name=None: convert_to_tensor(True) if isinstance(self, _engine.EagerVariable) else call("VarIsInitializedOp", [self.handle], None, name))
 
 
 def _scatter(op):

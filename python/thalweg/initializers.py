@@ -14,7 +14,9 @@ class _Initializer:
         self._engine = _engine.Initializer(self._kind, self._settings)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return self._engine.build(current_scope(), shape, dtype or self.dtype)
+        from ._eager import _either
+
+        return _either(lambda scope, *args: self._engine.build(scope, *args))(current_scope(), shape, dtype or self.dtype)
 
     def get_config(self):
         return dict(self._settings)

@@ -4,6 +4,7 @@ import contextlib
 
 from . import _engine
 from ._graphs import convert_to_tensor, current_scope, get_default_graph, name_scope, GraphKeys
+from ._eager import executing_eagerly
 from ._op_functions import OpFunction
 
 _engine_layers = _engine.layers
@@ -61,6 +62,8 @@ def _count():
 def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=None, kernel_regularizer=None,
           bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None):
     """A fully connected layer: `activation(inputs kernel + bias)`."""
+    if executing_eagerly():
+        return Dense(units, activation, use_bias, kernel_initializer, bias_initializer, name=name)(inputs)
     known, function = _activation(activation)
     before = _count()
     settings = {"activation": known, "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
@@ -80,6 +83,9 @@ def conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_f
     """A convolution over images [batch, height, width, channels]."""
     if data_format != "channels_last" or _two(dilation_rate) != [1, 1]:
         raise NotImplementedError("tf.layers.conv2d: only channels_last and no dilation")
+    if executing_eagerly():
+        return Conv2D(filters, kernel_size, strides, padding, activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
+                      bias_initializer=bias_initializer, name=name)(inputs)
     known, function = _activation(activation)
     before = _count()
     settings = {"activation": known, "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
@@ -121,6 +127,8 @@ def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=Tru
         raise NotImplementedError("tf.layers.batch_normalization without center or scale")
     if axis not in (-1, (convert_to_tensor(inputs).shape.rank or 0) - 1):
         raise NotImplementedError("tf.layers.batch_normalization: of the last axis only")
+    if executing_eagerly():
+        return BatchNormalization(axis, momentum, epsilon, name=name)(inputs, training=training)
     settings = {"momentum": momentum, "epsilon": epsilon, "name": name}
     root = get_default_graph()._root
     before = len(root.global_variables())
@@ -187,30 +195,4 @@ def _pooled1d(pool):
 max_pooling1d, average_pooling1d = _pooled1d(max_pooling2d), _pooled1d(average_pooling2d)
 
 
-class _Layer:
-    """A layer as an object: called again, it shares its weights."""
-
-    _function = None
-
-    def __init__(self, *args, name=None, **kwargs):
-        self._args, self._kwargs, self._name, self._calls = args, kwargs, name, 0
-
-    def __call__(self, inputs, **given):
-        if self._name is None:
-            self._name = get_default_graph()._scopes[-1].unique_name(type(self).__name__.lower()).rsplit("/", 1)[-1]
-        self._calls += 1
-        return type(self)._function(inputs, *self._args, name=self._name, reuse=self._calls > 1, **self._kwargs, **given)
-
-    apply = __call__
-
-
-class Dense(_Layer):
-    _function = staticmethod(dense)
-
-
-class Conv2D(_Layer):
-    _function = staticmethod(conv2d)
-
-
-class BatchNormalization(_Layer):
-    _function = staticmethod(batch_normalization)
+from ._layer_objects import AveragePooling2D, BatchNormalization, Conv2D, Dense, Dropout, Flatten, Layer, MaxPooling2D  # noqa: E402

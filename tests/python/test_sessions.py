@@ -235,3 +235,33 @@ def test_no_tensor_is_a_condition_or_a_list_of_unknown_length():
     with pytest.raises(NotImplementedError):
         np.asarray(x)
     assert len(list(tf.constant([1, 2, 3]))) == 3
+
+
+def test_functions_of_python_are_ops_of_the_session():
+    x = tf.placeholder(tf.float32, [None])
+    seen = []
+
+    def doubled(a):
+        seen.append(type(a))
+        return a * 2, "text"
+
+    both = tf.py_func(doubled, [x], [tf.float32, tf.string])
+    eager = tf.py_function(lambda t: tf.reduce_sum(t) + 1.0, [x], tf.float32)
+    nothing = tf.py_func(lambda: seen.append("called"), [], [])
+    failing = tf.py_func(lambda: 1 / 0, [], tf.float32)
+    wrong = tf.py_func(lambda: [1.0, 2.0], [], [tf.float32])
+    with tf.Session() as sess:
+        assert [v.tolist() if v.ndim else v for v in map(np.asarray, sess.run(both, {x: [1, 2]}))] == [[2, 4], b"text"]
+        assert seen == [np.ndarray] and sess.run(eager, {x: [1, 2]}) == 4
+        sess.run(nothing)
+        assert seen[-1] == "called"
+        with pytest.raises(tf.errors.UnknownError, match="ZeroDivisionError"):
+            sess.run(failing)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="2 values"):
+            sess.run(wrong)
+        # Threads that hold Python's lock meanwhile are not waited for.
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(sess.run(eager, {x: [1]}))) for _ in range(4)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        assert results == [2] * 4

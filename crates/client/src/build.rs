@@ -169,11 +169,21 @@ impl<'a> OpBuilder<'a> {
         };
         let (op, given) = (self.op, request.args.clone());
         let mut shared = self.scope.lock();
+        if let Some(container) = &shared.container
+            && request.attrs.get("container").is_none()
+            && takes_container(&shared.graph, op)
+        {
+            request.attrs.set("container", Attr::str(container));
+        }
         if !self.scope.defaults.colocated.is_empty() {
             request.attrs.set("_class", colocation(&self.scope.defaults.colocated, &shared.graph));
         }
         shared.graph.add_node(request).map_err(|e| with_inputs(e, op, &given, &shared.graph))
     }
+}
+
+fn takes_container(graph: &Graph, op: &str) -> bool {
+    graph.registry.get(op).is_some_and(|op| op.attrs.iter().any(|attr| attr.starts_with("container: ")))
 }
 
 /// The attr that colocates a node with these.

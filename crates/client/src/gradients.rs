@@ -98,8 +98,8 @@ impl Scope {
         xs: &[&Output],
         options: &GradientOptions<'_>,
     ) -> Result<Vec<Gradient>> {
-        let (ys, xs) = (ids(ys)?, ids(xs)?);
-        let (grad_ys, stop) = (ids(options.grad_ys)?, ids(options.stop_gradients)?);
+        let (ys, xs) = (self.ids(ys)?, self.ids(xs)?);
+        let (grad_ys, stop) = (self.ids(options.grad_ys)?, self.ids(options.stop_gradients)?);
         let device = self.defaults.devices.of("", &Attrs::new());
         let options = Options { grad_ys: &grad_ys, stop: &stop, device: &device, ..Options::default() };
         let found = gradients::gradients(&mut self.lock().graph, &ys, &xs, &options)?;
@@ -117,11 +117,13 @@ impl Scope {
             })
             .collect())
     }
-}
 
-fn ids(outputs: &[&Output]) -> Result<Vec<node::Output>> {
-    let known = |o: &&Output| {
-        o.id.ok_or_else(|| invalid!("a tensor to differentiate is the result of an earlier mistake"))
-    };
-    outputs.iter().map(known).collect()
+    /// The tensors in this graph: those of the graph around a function's body are its arguments; one of any other graph is an error.
+    fn ids(&self, outputs: &[&Output]) -> Result<Vec<node::Output>> {
+        let known = |o: &&Output| {
+            let here = if self.is_same_graph(&o.scope) { o.id } else { self.capture_outer(o)?.id };
+            here.ok_or_else(|| invalid!("a tensor to differentiate is the result of an earlier mistake"))
+        };
+        outputs.iter().map(known).collect()
+    }
 }

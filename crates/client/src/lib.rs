@@ -11,6 +11,7 @@ mod context;
 mod control_flow;
 pub mod data;
 mod devices;
+pub mod eager;
 mod function;
 mod gradients;
 mod inspect;

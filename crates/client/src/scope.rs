@@ -7,7 +7,7 @@ use crate::function::Body;
 use crate::output::{Operation, Output};
 use crate::variables::{VariableScope, VariableStore};
 use std::borrow::Borrow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_core::dtype::DataType;
@@ -68,6 +68,10 @@ pub(crate) struct Shared {
     pub seed: Option<i64>,
     /// How many ops drew a seed from it, by loop or branch.
     pub seeded: HashMap<Option<u64>, i64>,
+    /// The container of resources, see [`Scope::set_container`].
+    pub container: Option<String>,
+    /// Names of variables to be shared, see [`Scope::offer_variable`].
+    pub offered: HashSet<String>,
     /// For a function body: the graph around it.
     pub body: Option<Body>,
 }
@@ -82,6 +86,8 @@ impl Shared {
             collections: Collections::default(),
             seed: None,
             seeded: HashMap::new(),
+            container: None,
+            offered: HashSet::new(),
             body: None,
         }
     }
@@ -113,6 +119,12 @@ impl Scope {
     /// The graph-level seed: random ops made from now on depend on it alone.
     pub fn set_random_seed(&self, seed: i64) {
         self.lock().seed = Some(seed);
+    }
+
+    /// Variables, queues and tables made from now on are in this container: sessions on the same devices share those of equal names in one
+    /// container only.
+    pub fn set_container(&self, container: &str) {
+        self.lock().container = Some(container.to_string());
     }
 
     /// The same graph without any of this scope's names, devices and dependencies.

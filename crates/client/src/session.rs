@@ -20,6 +20,7 @@ use thalweg_core::tensor::Tensor;
 use thalweg_dist::{Credentials, RemoteSession, run_metadata_to_proto};
 #[cfg(feature = "remote")]
 use thalweg_proto::ConfigProto;
+use thalweg_runtime::device::Device;
 use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
 
 /// Runs a scope's graph, in this process or on a server. Nodes made after it was opened are added by the next run.
@@ -184,6 +185,18 @@ impl Session {
     pub fn with_options(scope: &Scope, options: SessionOptions) -> Result<Session> {
         let graph = scope.graph()?;
         let inner = thalweg_runtime::Session::of(&graph, options)?;
+        Ok(Session::over(scope, Backend::Local(inner), graph.len()))
+    }
+
+    /// As [`Session::with_options`], on devices that other sessions share.
+    pub(crate) fn on_devices(
+        scope: &Scope,
+        options: SessionOptions,
+        devices: Vec<Device>,
+    ) -> Result<Session> {
+        let graph = scope.graph()?;
+        let inner = thalweg_runtime::Session::with_devices(graph.registry.clone(), options, devices)?;
+        inner.extend(&graph)?;
         Ok(Session::over(scope, Backend::Local(inner), graph.len()))
     }
 

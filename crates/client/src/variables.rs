@@ -107,6 +107,17 @@ struct Record {
 }
 
 impl Variable {
+    /// From nodes that exist.
+    pub(crate) fn known(
+        handle: Output,
+        value: Output,
+        init: Operation,
+        initial: Output,
+        trainable: bool,
+    ) -> Variable {
+        Variable { handle, value, init, initial, trainable, slice: None }
+    }
+
     /// The name of its handle, which checkpoints use unless it is a slice.
     pub fn name(&self) -> String {
         self.handle.op().name()
@@ -325,8 +336,24 @@ impl Scope {
     #[track_caller]
     fn make_variable(&self, name: &str, initial: &Output, trainable: bool, device: &str) -> Variable {
         let v = self.variable_nodes(name, initial, trainable, device);
-        self.adopt_variable(&v);
+        self.store_variable(&v);
         v
+    }
+
+    /// Makes it one of the graph's variables, unless one has its name: its nodes were made elsewhere, as by an import.
+    pub fn store_variable(&self, v: &Variable) {
+        if let (Some(handle), Some(value), Some(init), Some(initial)) =
+            (v.handle.id, v.value.id, v.init.id, v.initial.id)
+        {
+            let full = v.name();
+            let store = &mut self.lock().variables;
+            if store.by_name.contains_key(&full) {
+                return;
+            }
+            store.by_name.insert(full, store.all.len());
+            let (trainable, slice) = (v.trainable, v.slice.clone());
+            store.all.push(Record { handle, value, init, initial, trainable, slice });
+        }
     }
 
     #[track_caller]
@@ -398,29 +425,6 @@ impl Scope {
             record.slice = slice.clone();
         }
         Variable { slice, ..v }
-    }
-
-    /// Counts a variable among this graph's whose nodes were imported.
-    pub fn adopt_variable(&self, v: &Variable) {
-        let (Some(handle), Some(value), Some(init), Some(initial)) =
-            (v.handle.id, v.value.id, v.init.id, v.initial.id)
-        else {
-            return;
-        };
-        let full = v.name();
-        let store = &mut self.lock().variables;
-        if store.by_name.contains_key(&full) {
-            return;
-        }
-        store.by_name.insert(full, store.all.len());
-        store.all.push(Record {
-            handle,
-            value,
-            init,
-            initial,
-            trainable: v.trainable,
-            slice: v.slice.clone(),
-        });
     }
 
     /// All variables, in the order they were made.

@@ -22,6 +22,7 @@ pub mod names;
 mod node;
 mod order;
 pub mod serialized;
+mod splice;
 mod unread;
 
 pub use body::FunctionParts;

@@ -12,7 +12,7 @@ use thalweg_client::{DataType, Result, Shape, Tensor};
 /// Keeps the memory of a tensor alive, as the base object of an array.
 #[pyclass(frozen, module = "thalweg._engine")]
 struct Memory {
-    _tensor: Tensor,
+    tensor: Tensor,
 }
 
 /// Results of fewer bytes are copied: an array with a base object costs more than that.
@@ -96,10 +96,54 @@ pub fn of(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), (*pointer).data.cast::<u8>(), bytes.len()) };
         return Ok(array);
     }
-    let memory = Bound::new(py, Memory { _tensor: tensor })?;
+    let memory = Bound::new(py, Memory { tensor })?;
     // SAFETY: takes over the reference to the base object, which keeps the memory for as long as the array lives.
     unsafe { PY_ARRAY_API.PyArray_SetBaseObject(py, pointer, memory.into_ptr()) };
     Ok(array)
+}
+
+/// The tensor, of a type that numpy knows, as an array over its memory that may not be written.
+pub fn view(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    over(py, tensor, 0)
+}
+
+/// As `view`, for libraries that cannot say that memory may not be written, and whose contract is that it is not: DLPack before version 1.
+pub fn lent(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    over(py, tensor, NPY_ARRAY_WRITEABLE)
+}
+
+fn over(py: Python<'_>, tensor: Tensor, flags: c_int) -> PyResult<Bound<'_, PyAny>> {
+    let number = type_number(tensor.dtype()).unwrap_or(NPY_TYPES::NPY_VOID);
+    let mut dims: Vec<npy_intp> = tensor.shape().iter().map(|d| *d as npy_intp).collect();
+    if tensor.byte_len() == 0 {
+        return of(py, tensor);
+    }
+    // Small tensors hold their elements themselves: they must not move.
+    let memory = Bound::new(py, Memory { tensor })?;
+    let data = memory.get().tensor.bytes().or_raise(py)?.as_ptr().cast_mut().cast::<c_void>();
+    // SAFETY: the dimensions are as many as said; the memory is that of the tensor, which the base object keeps, and numpy writes no array
+    // without NPY_ARRAY_WRITEABLE.
+    unsafe {
+        let descr = PY_ARRAY_API.PyArray_DescrFromType(py, number as c_int);
+        let class = PY_ARRAY_API.get_type_object(py, NpyTypes::PyArray_Type);
+        let (rank, dims) = (dims.len() as c_int, dims.as_mut_ptr());
+        let made = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            class,
+            descr,
+            rank,
+            dims,
+            null_mut(),
+            data,
+            flags,
+            null_mut(),
+        );
+        let Some(array) = Bound::from_owned_ptr_or_opt(py, made) else {
+            return Err(PyErr::take(py).unwrap_or_else(|| PyMemoryError::new_err("no memory for an array")));
+        };
+        PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast::<PyArrayObject>(), memory.into_ptr());
+        Ok(array)
+    }
 }
 
 /// The bytes of a tensor for writing, unless they are shared.

@@ -5,9 +5,23 @@ use crate::errors::{OrRaise, wrong_type};
 use crate::values;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString, PyTuple};
-use thalweg_client::{Attr, Func, PartialShape};
-use thalweg_core::signature::{AttrKind, AttrSpec};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
+use thalweg_client::{Attr, Attrs, Func, PartialShape};
+use thalweg_core::signature::{AttrKind, AttrSpec, Signature};
+
+/// The attrs of a dict for an op of this signature.
+pub fn of_signature(op: &str, signature: &Signature, given: Option<&Bound<'_, PyDict>>) -> PyResult<Attrs> {
+    let mut attrs = Attrs::new();
+    for (key, value) in given.into_iter().flat_map(|d| d.iter()) {
+        let key = key.cast_into::<PyString>()?;
+        let key = key.to_cow()?;
+        match signature.attr(&key) {
+            Some(spec) => attrs.set(spec.name, from_python(spec, &value)?),
+            None => return Err(wrong_type(format!("{op} has no attr '{key}'"))),
+        }
+    }
+    Ok(attrs)
+}
 
 /// The attr that an object is for this signature.
 pub fn from_python(spec: &AttrSpec, obj: &Bound<'_, PyAny>) -> PyResult<Attr> {

@@ -1,6 +1,7 @@
 //! Gradients, and what is done with them before they are applied.
 
 use crate::args;
+use crate::eager::{self, EagerVariable};
 use crate::home::Home;
 use crate::scope::Scope;
 use crate::tensor::Tensor;
@@ -12,6 +13,9 @@ use thalweg_train::clip;
 
 /// What gradients are taken of: a tensor, or the handle of a variable.
 fn source(obj: &Bound<'_, PyAny>) -> PyResult<Output> {
+    if obj.is_instance_of::<EagerVariable>() {
+        return source(&eager::in_graph(obj)?);
+    }
     match obj.cast::<Variable>() {
         Ok(v) => Ok(v.get().variable.handle.clone()),
         Err(_) => args::existing(obj),

@@ -105,7 +105,7 @@ fn with_variables(scope: &client::Scope, meta: &MetaGraphDef) -> Result<()> {
                 trainable: def.trainable,
                 slice: None,
             };
-            scope.adopt_variable(&v);
+            scope.store_variable(&v);
             if key == "local_variables" {
                 scope.add_to_collection(client::keys::LOCAL_VARIABLES, &v.handle);
             }

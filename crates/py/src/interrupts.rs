@@ -52,7 +52,7 @@ pub fn check_fork(made: u64) -> Result<()> {
         return Ok(());
     }
     Err(failed_precondition(
-        "this session was opened before the process forked, and its threads are the parent's; open one in the child",
+        "this session or function was made before the process forked, and its threads are the parent's; make one in the child",
     ))
 }
 
@@ -160,6 +160,45 @@ pub fn run(
         }
         if let Some(result) = py.detach(|| slot.wait(ask_after().max(BRIEF))) {
             return Ok(result);
+        }
+    }
+}
+
+/// Runs what may wait, with Python released. On the main thread, signals interrupt it.
+pub fn wait_for<T: Send + 'static>(
+    py: Python<'_>,
+    run: impl FnOnce(Arc<Cancellation>) -> Result<T> + Send + 'static,
+) -> PyResult<Result<T>> {
+    let cancel = Arc::new(Cancellation::default());
+    if !on_main_thread() {
+        return Ok(py.detach(|| run(cancel)));
+    }
+    let (done, result) = mpsc::sync_channel(1);
+    let theirs = cancel.clone();
+    let started =
+        thread::Builder::new().name("thalweg-step".into()).spawn(move || drop(done.send(run(theirs))));
+    if let Err(e) = started {
+        return Ok(Err(e.into()));
+    }
+    let result = Mutex::new(result);
+    let wait = |time: Duration| {
+        let waited = result.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time);
+        match waited {
+            Err(mpsc::RecvTimeoutError::Timeout) => None,
+            Err(mpsc::RecvTimeoutError::Disconnected) => Some(Err(internal("the op never ended"))),
+            Ok(result) => Some(result),
+        }
+    };
+    loop {
+        if let Some(result) = py.detach(|| wait(ASK_EVERY)) {
+            return Ok(result);
+        }
+        if let Err(interrupt) = py.check_signals() {
+            py.detach(|| {
+                cancel.cancel(cancelled("the op was interrupted"));
+                drop(wait(Duration::from_secs(5)));
+            });
+            return Err(interrupt);
         }
     }
 }

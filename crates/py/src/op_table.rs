@@ -2,6 +2,7 @@
 
 use crate::attrs;
 use crate::errors::OrRaise;
+use crate::py_function::PY_FUNC;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::HashSet;
@@ -13,7 +14,8 @@ use thalweg_core::signature::{ArgSpec, ArgType, Signature};
 /// The registry that all graphs share: signatures are parsed once.
 pub fn registry() -> Arc<Registry> {
     static REGISTRY: OnceLock<Arc<Registry>> = OnceLock::new();
-    REGISTRY.get_or_init(|| client::Scope::new().read(|g| g.registry.clone())).clone()
+    let with_python = || client::Scope::with_ops(&[&PY_FUNC]).read(|g| g.registry.clone());
+    REGISTRY.get_or_init(with_python).clone()
 }
 
 /// Names of all ops that programs may use.

@@ -6,6 +6,7 @@ use crate::attrs;
 use crate::columns;
 use crate::control_flow;
 use crate::dtype;
+use crate::eager;
 use crate::errors::{OrRaise, plain, raise, wrong_type};
 use crate::functions;
 use crate::graph;
@@ -23,7 +24,7 @@ use pyo3::types::{PyBytes, PyDict};
 use std::collections::HashSet;
 use std::sync::Arc;
 use thalweg_client as client;
-use thalweg_client::{Attrs, Reuse};
+use thalweg_client::Reuse;
 
 /// Where nodes are made.
 #[pyclass(frozen, module = "thalweg._engine")]
@@ -124,14 +125,7 @@ impl Scope {
         let registry = registry();
         let found = registry.find(op).or_raise(py)?;
         let signature = registry.signature(found).or_raise(py)?;
-        let mut given = Attrs::new();
-        for (key, value) in attrs.into_iter().flat_map(|d| d.iter()) {
-            let key: String = key.extract()?;
-            match signature.attr(&key) {
-                Some(spec) => given.set(spec.name, attrs::from_python(spec, &value)?),
-                None => return Err(wrong_type(format!("{op} has no attr '{key}'"))),
-            }
-        }
+        let given = attrs::of_signature(op, signature, attrs)?;
         let made = self.build(py, |_| {
             let inner = self.inner(name, found.name);
             let args = args::of_signature(&inner, signature, &inputs, &given)?;
@@ -306,6 +300,29 @@ impl Scope {
 
     fn unique_name(&self, name: &str) -> String {
         self.scope.unique_name(name)
+    }
+
+    /// The next that would make a variable of this full name for itself takes the one that there is.
+    fn offer(&self, name: &str) {
+        self.scope.offer_variable(name);
+    }
+
+    /// The container of resources made from now on.
+    fn set_container(&self, container: &str) {
+        self.scope.set_container(container);
+    }
+
+    /// A variable of eager execution as one of the graph, under this full name.
+    fn adopt(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        handle: &Bound<'_, PyAny>,
+        trainable: bool,
+    ) -> PyResult<Py<Variable>> {
+        let handle = eager::value(handle)?.tensor;
+        let made = self.build(py, |g| Ok(g.adopt_variable(name, &handle, trainable)))?;
+        Variable::new(py, made, &self.home)
     }
 
     #[pyo3(signature = (seed))]

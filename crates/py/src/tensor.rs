@@ -10,8 +10,12 @@ use pyo3::pyclass::{PyTraverseError, PyVisit};
 use thalweg_client as client;
 use thalweg_client::Output;
 
+/// What `isinstance(x, tf.Tensor)` asks for: a tensor of a graph, or one with a value.
+#[pyclass(frozen, weakref, dict, subclass, module = "thalweg", name = "Tensor")]
+pub struct AnyTensor;
+
 /// One of the outputs of an operation: what a graph will compute.
-#[pyclass(frozen, weakref, dict, module = "thalweg", name = "Tensor")]
+#[pyclass(frozen, extends = AnyTensor, module = "thalweg", name = "SymbolicTensor")]
 pub struct Tensor {
     pub output: Output,
     pub home: Home,
@@ -19,7 +23,7 @@ pub struct Tensor {
 
 impl Tensor {
     pub fn new(py: Python<'_>, output: Output, home: &Home) -> PyResult<Py<Tensor>> {
-        Py::new(py, Tensor { output, home: home.share(py) })
+        Py::new(py, (Tensor { output, home: home.share(py) }, AnyTensor))
     }
 
     /// Node and index as one number.

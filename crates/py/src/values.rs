@@ -2,6 +2,7 @@
 
 use crate::array;
 use crate::dtype::{self, numpy_name};
+use crate::eager::EagerTensor;
 use crate::errors::{OrRaise, wrong_type};
 use bytes::Bytes;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -23,6 +24,13 @@ pub fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
 pub fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DataType>) -> PyResult<Tensor> {
     if let Some(scalar) = scalar(obj, dtype)? {
         return Ok(scalar);
+    }
+    if let Ok(eager) = obj.cast::<EagerTensor>() {
+        let tensor = eager.get().value.tensor.clone();
+        return match dtype.filter(|want| *want != tensor.dtype()) {
+            None => Ok(tensor),
+            Some(want) => Err(unexpected(obj, want)),
+        };
     }
     if obj.is_none() {
         return Err(PyValueError::new_err("None values not supported."));

@@ -3,6 +3,7 @@
 use crate::args;
 use crate::attrs::{shape_of, sizes};
 use crate::dtype::{self, DType};
+use crate::eager::{self, EagerVariable};
 use crate::errors::wrong_type;
 use crate::home::Home;
 use crate::initializers::Chosen;
@@ -12,12 +13,15 @@ use crate::tensor::Tensor;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
-use pyo3::types::{PyDict, PyTuple};
 use thalweg_client as client;
 use thalweg_client::{DataType, VariableOptions};
 
-/// A tensor whose value outlives a step.
+/// What `isinstance(v, tf.Variable)` asks for. The package makes `tf.Variable(..)` a variable of the graph, or one with a value.
 #[pyclass(frozen, weakref, dict, subclass, module = "thalweg", name = "Variable")]
+pub struct AnyVariable;
+
+/// A tensor whose value outlives a step.
+#[pyclass(frozen, extends = AnyVariable, module = "thalweg", name = "GraphVariable")]
 pub struct Variable {
     pub variable: client::Variable,
     pub home: Home,
@@ -25,7 +29,7 @@ pub struct Variable {
 
 impl Variable {
     pub fn new(py: Python<'_>, variable: client::Variable, home: &Home) -> PyResult<Py<Variable>> {
-        Py::new(py, Variable { variable, home: home.share(py) })
+        Py::new(py, (Variable { variable, home: home.share(py) }, AnyVariable))
     }
 
     fn key(&self) -> u64 {
@@ -97,6 +101,9 @@ pub fn get(
 
 /// The variable that an object is.
 pub fn of(obj: &Bound<'_, PyAny>) -> PyResult<client::Variable> {
+    if obj.is_instance_of::<EagerVariable>() {
+        return of(&eager::in_graph(obj)?);
+    }
     match obj.cast::<Variable>() {
         Ok(v) => Ok(v.get().variable.clone()),
         Err(_) => Err(wrong_type(format!("needs a variable, got {obj}"))),
@@ -116,16 +123,6 @@ pub fn global_step(scope: &Bound<'_, Scope>, create: bool) -> PyResult<Option<Py
 
 #[pymethods]
 impl Variable {
-    /// `tf.Variable(initial_value, trainable, collections, .., name, dtype)`: the package reads the arguments, and calls `Scope.variable`.
-    #[new]
-    #[pyo3(signature = (*args, **kwargs))]
-    fn make(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Variable> {
-        let py = args.py();
-        let made = py.import("thalweg._variables")?.getattr("_make")?.call(args, kwargs)?;
-        let made = made.cast::<Variable>()?.get();
-        Ok(Variable { variable: made.variable.clone(), home: made.home.share(py) })
-    }
-
     #[getter]
     fn name(&self) -> String {
         format!("{}:0", self.variable.name())

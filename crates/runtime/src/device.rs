@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
+use thalweg_core::memory::Holder;
+use thalweg_core::resource::ResourceStore;
 use thalweg_core::step::DeviceContext;
 
 /// `/job:J/replica:R/task:T/device:TYPE:N`, each part optional.
@@ -126,6 +128,33 @@ impl Device {
 
     pub fn name(&self) -> &str {
         &self.context.name
+    }
+
+    /// The same device under this name, with other state and another memory account.
+    pub fn like(
+        &self,
+        name: Arc<str>,
+        incarnation: u64,
+        resources: ResourceStore,
+        memory: Arc<Holder>,
+    ) -> Result<Device> {
+        let like = &self.context;
+        Device::new(Arc::new(DeviceContext {
+            incarnation,
+            name,
+            pool: like.pool.clone(),
+            resources: Arc::new(resources),
+            memory,
+            entropy: like.entropy.clone(),
+            print: like.print.clone(),
+            access: like.access.clone(),
+        }))
+    }
+
+    /// The same device for one of several sessions: resources without a name of their own belong to it, and end with it.
+    pub fn for_session(&self) -> Result<Device> {
+        let c = &self.context;
+        self.like(c.name.clone(), c.incarnation, ResourceStore::of_session(&c.resources), c.memory.clone())
     }
 }
 

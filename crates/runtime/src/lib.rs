@@ -8,6 +8,7 @@
 //! | module | |
 //! |---|---|
 //! | `sync`, `until`, `trace`, `device`, `placer`, `last_duration`, `step_error` | leaves that the others share |
+//! | `eager` | ops that run at once, without a graph |
 //! | `work` | the pruned part of a graph that a run signature needs, in the form that passes rewrite |
 //! | `passes` | rewrites of it, in one list with the reasons for their order |
 //! | `partition` | splits it by device, with Send and Recv where values cross |
@@ -23,6 +24,7 @@
 
 mod compile;
 pub mod device;
+pub mod eager;
 pub mod executor;
 mod functions;
 mod last_duration;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "sync",
     "until",
     "trace",
@@ -13,6 +13,7 @@ const ORDER: [&str; 16] = [
     "placer",
     "last_duration",
     "step_error",
+    "eager",
     "work",
     "passes",
     "partition",

@@ -42,6 +42,14 @@ fn a_value_of_the_wrong_type_or_shape_is_told_where_it_is_fed() {
 }
 
 #[test]
+fn gradients_of_tensors_of_another_graph_are_told() {
+    let (g, other) = (Scope::new(), Scope::new());
+    let (x, y) = (other.constant(1f32), other.constant(2f32));
+    let _ = g.gradients(&[&x], &[&y]);
+    told(g.check().unwrap_err(), line!() - 1, "'Const:0' belongs to another graph");
+}
+
+#[test]
 fn shapes_that_do_not_go_together_are_told_with_the_inputs() {
     let g = Scope::new();
     let _ = g.matmul(g.constant([[1f32, 2.0, 3.0]]), g.constant([[1f32, 2.0]]));

@@ -3,7 +3,9 @@
 
 from .. import _engine
 from .._control_flow import _flat
-from .._graphs import convert_to_tensor, current_scope
+from .._eager import executing_eagerly
+from .._graphs import convert_to_tensor, current_scope, get_default_graph
+from .eager_state import EagerState
 
 
 class Optimizer:
@@ -14,7 +16,16 @@ class Optimizer:
 
     def __init__(self, settings, use_locking=False, name=None):
         self._settings, self._use_locking, self._name = settings, use_locking, name or self._kind
-        self._engine = _engine.Optimizer(self._kind, settings)
+        self._with_values = EagerState(self)
+        self._made = None
+
+    @property
+    def _engine(self):
+        """The engine's, with the settings as they are in this graph."""
+        graph = get_default_graph()
+        if self._made is None or self._made[0] is not graph:
+            self._made = graph, _engine.Optimizer(self._kind, self._settings)
+        return self._made[1]
 
     def get_name(self):
         return self._name
@@ -22,6 +33,8 @@ class Optimizer:
     def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None, colocate_gradients_with_ops=False,
                           grad_loss=None):
         """Pairs of gradients and variables."""
+        if executing_eagerly():
+            return self._with_values.compute_gradients(loss, var_list, grad_loss)
         if callable(loss):
             loss = loss()
         if var_list is not None:
@@ -38,7 +51,15 @@ class Optimizer:
             raise ValueError("No variables provided.")
         if all(g is None for g, _ in pairs):
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
+        if executing_eagerly():
+            return self._with_values.apply_gradients(pairs, global_step)
+        if get_default_graph().building_function:
+            self._with_values.enter(get_default_graph())
         return self._engine.apply_gradients(current_scope(), pairs, global_step)
+
+    def variables(self):
+        """The variables of its own: of eager execution."""
+        return list(self._with_values.variables)
 
     def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
                  colocate_gradients_with_ops=False, name=None, grad_loss=None):

@@ -7,7 +7,6 @@ use thalweg_core::error::{Result, internal};
 use thalweg_core::memory::Holder;
 use thalweg_core::registry::Registry;
 use thalweg_core::resource::ResourceStore;
-use thalweg_core::step::DeviceContext;
 use thalweg_core::sync::lock;
 use thalweg_runtime::SessionOptions;
 use thalweg_runtime::device::Device;
@@ -46,7 +45,7 @@ impl Task {
             let Some(first) = devices.first() else { break };
             let life = (first.context.entropy)() | 1;
             let (memory, state) = (first.context.memory.clone(), ResourceStore::new(&self.options.job));
-            let next = like(first, new.into(), life, state, memory)?;
+            let next = first.like(new.into(), life, state, memory)?;
             devices.push(next);
         }
         let shared = devices.iter().take(options.cpu_devices);
@@ -56,7 +55,7 @@ impl Task {
         };
         let memory = Arc::new(Holder::new());
         let of_session = |d: &Device| {
-            like(d, renamed(d.name(), name).into(), d.context.incarnation, state(d), memory.clone())
+            d.like(renamed(d.name(), name).into(), d.context.incarnation, state(d), memory.clone())
         };
         shared.map(of_session).collect()
     }
@@ -85,27 +84,6 @@ pub fn renamed(device: &str, task: &str) -> String {
         Some((_, local)) => format!("{task}/device:{local}"),
         None => device.to_string(),
     }
-}
-
-/// A copy of a device with this name, state and memory account.
-fn like(
-    device: &Device,
-    name: Arc<str>,
-    incarnation: u64,
-    resources: ResourceStore,
-    memory: Arc<Holder>,
-) -> Result<Device> {
-    let like = &device.context;
-    Device::new(Arc::new(DeviceContext {
-        incarnation,
-        name,
-        pool: like.pool.clone(),
-        resources: Arc::new(resources),
-        memory,
-        entropy: like.entropy.clone(),
-        print: like.print.clone(),
-        access: like.access.clone(),
-    }))
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub fn gradients(
 }
 
 /// Only floating point carries gradients.
-pub(crate) fn carries(t: DataType) -> bool {
+pub fn carries(t: DataType) -> bool {
     t.is_float() || t.is_complex() || t == DataType::Resource || t == DataType::Variant
 }
 

@@ -4,7 +4,7 @@ use super::{GradientOf, Optimizer, Power, Slot, nothing_to_train};
 use crate::initializers::Constant;
 use std::panic::Location;
 use thalweg_client::{
-    DataType, Gradient, IndexedSlices, OpBuilder, Operation, Output, Result, Scope, Variable, VariableOptions,
+    DataType, Gradient, IndexedSlices, OpBuilder, Operation, Output, Reuse, Result, Scope, Variable, VariableOptions,
 };
 
 /// A hyperparameter: a number, or a tensor that the graph computes, such as a schedule.
@@ -152,7 +152,7 @@ fn make_slots(optimizer: &(impl Optimizer + ?Sized), g: &Scope, v: &Variable) ->
     let dims: Vec<usize> =
         shape.dims().unwrap_or_default().iter().map(|d| usize::try_from(*d).unwrap_or(0)).collect();
     let options = VariableOptions { dtype: v.dtype(), trainable: false };
-    let (root, base) = (on_device_of(&g.root(), v), format!("{}/{}", v.name(), optimizer.name()));
+    let (root, base) = (on_device_of(&shared_root(g), v), format!("{}/{}", v.name(), optimizer.name()));
     let make = |slot: &Slot| {
         let name = free_name(&root, &base);
         root.get_variable_with(&name, &dims, &Constant(slot.initial), options).beside(v)
@@ -160,11 +160,16 @@ fn make_slots(optimizer: &(impl Optimizer + ?Sized), g: &Scope, v: &Variable) ->
     optimizer.slots().iter().map(make).collect()
 }
 
-/// The name, numbered if another slot or another optimizer of the kind has it.
+/// The name, numbered if another slot or another optimizer of the kind has it; that of an offered variable is its.
 fn free_name(g: &Scope, base: &str) -> String {
     let numbered = (1..).map(|i| format!("{base}_{i}"));
     let mut names = std::iter::once(base.to_string()).chain(numbered);
-    names.find(|name| g.find_variable(name).is_none()).unwrap_or_default()
+    names.find(|name| g.find_variable(name).is_none() || g.take_offered(name)).unwrap_or_default()
+}
+
+/// The outermost scope; variables whose names it finds taken were offered.
+fn shared_root(g: &Scope) -> Scope {
+    g.root().variable_scope_again("", Reuse::Auto)
 }
 
 /// The scope, on the device of a variable.
@@ -176,7 +181,7 @@ fn on_device_of(g: &Scope, v: &Variable) -> Scope {
 fn make_powers(optimizer: &(impl Optimizer + ?Sized), g: &Scope, given: &[&GradientOf]) -> Vec<Variable> {
     let options = VariableOptions { dtype: DataType::Float, trainable: false };
     let first = given.iter().map(|x| &x.variable).min_by_key(|v| v.name());
-    let root = first.map_or_else(|| g.root(), |v| on_device_of(&g.root(), v));
+    let root = first.map_or_else(|| shared_root(g), |v| on_device_of(&shared_root(g), v));
     let make =
         |p: &Power| root.get_variable_with(&free_name(&root, p.name), &[], &Constant(p.initial), options);
     optimizer.powers().iter().map(make).collect()
