@@ -183,7 +183,13 @@ fn a_dataset_with_two_to_the_sixty_paths_to_its_input_is_counted_and_indexed_at_
     }
     assert_eq!(cardinality(&dataset), 5 << 60);
     let last = Tensor::scalar((5i64 << 60) - 1);
-    assert_eq!(pipeline("GetElementAtIndex", &step(1), &[dataset, last], &of_int64()).unwrap().to_scalar::<i64>().unwrap(), 4);
+    assert_eq!(
+        pipeline("GetElementAtIndex", &step(1), &[dataset, last], &of_int64())
+            .unwrap()
+            .to_scalar::<i64>()
+            .unwrap(),
+        4
+    );
 }
 
 #[test]
