@@ -229,7 +229,7 @@ unsafe fn prefer_huge_pages(base: *mut u8, len: usize) {
 unsafe fn prefer_huge_pages(_: *mut u8, _: usize) {}
 
 /// Rounds a size up so that freed blocks fit later requests: to 64 bytes below 256, then to quarter steps between powers of two.
-fn size_class(len: usize) -> usize {
+pub(crate) fn size_class(len: usize) -> usize {
     if len <= 256 {
         return len.max(1).next_multiple_of(64);
     }
@@ -285,6 +285,7 @@ pub(crate) fn release_cached() {
         shared.clear();
     }
     let _ = SMALL.try_with(|c| c.try_borrow_mut().map(|mut c| c.clear()));
+    memory::kept::release();
 }
 
 fn take_cached(capacity: usize) -> Option<NonNull<Header>> {

@@ -77,7 +77,13 @@ pub fn copied<T: Clone>(items: &[T]) -> Result<Vec<T>> {
 
 /// `collect()`, of any iterator.
 pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
-    try_collect(from.into_iter().map(Ok))
+    let mut from = from.into_iter();
+    let mut items = with_capacity(from.size_hint().0)?;
+    // Apart from those beyond the hint, without a branch for errors in the loop.
+    let room = items.capacity();
+    items.extend(from.by_ref().take(room));
+    from.try_for_each(|item| push(&mut items, item))?;
+    Ok(items)
 }
 
 /// `collect()` of results: the first error ends it.

@@ -4,6 +4,7 @@
 //! 754: NaN, infinities, signed zeros and subnormal numbers. The loops have no
 //! branches and no calls, so that the compiler vectorises them.
 
+pub(crate) mod double;
 pub(crate) mod scalar;
 
 use crate::simd::{Loop, widest};
@@ -48,8 +49,97 @@ pub fn erf(x: &[f32], y: &mut [f32]) {
     map::<Erf>(x, y);
 }
 
+/// Angles in radians. Beyond some 10^5 turns the multiples of pi / 2 take many more digits: such numbers are rare.
+fn map_angles<F: Function>(x: &[f32], y: &mut [f32], exact: fn(f32) -> f32) {
+    map::<F>(x, y);
+    for (x, y) in x.iter().zip(y) {
+        if x.abs() > double::LARGEST_ANGLE {
+            *y = exact(*x);
+        }
+    }
+}
+
+pub fn sin(x: &[f32], y: &mut [f32]) {
+    map_angles::<Sin>(x, y, f32::sin);
+}
+
+pub fn cos(x: &[f32], y: &mut [f32]) {
+    map_angles::<Cos>(x, y, f32::cos);
+}
+
+pub fn tan(x: &[f32], y: &mut [f32]) {
+    map_angles::<Tan>(x, y, f32::tan);
+}
+
+pub fn asin(x: &[f32], y: &mut [f32]) {
+    map::<Asin>(x, y);
+}
+
+pub fn acos(x: &[f32], y: &mut [f32]) {
+    map::<Acos>(x, y);
+}
+
+pub fn atan(x: &[f32], y: &mut [f32]) {
+    map::<Atan>(x, y);
+}
+
+pub fn sinh(x: &[f32], y: &mut [f32]) {
+    map::<Sinh>(x, y);
+}
+
+pub fn cosh(x: &[f32], y: &mut [f32]) {
+    map::<Cosh>(x, y);
+}
+
+pub fn asinh(x: &[f32], y: &mut [f32]) {
+    map::<Asinh>(x, y);
+}
+
+pub fn acosh(x: &[f32], y: &mut [f32]) {
+    map::<Acosh>(x, y);
+}
+
+pub fn atanh(x: &[f32], y: &mut [f32]) {
+    map::<Atanh>(x, y);
+}
+
+/// 1 - erf(x), exact where that is small.
+pub fn erfc(x: &[f32], y: &mut [f32]) {
+    map::<Erfc>(x, y);
+}
+
+/// log(1 + exp(x)).
+pub fn softplus(x: &[f32], y: &mut [f32]) {
+    map::<Softplus>(x, y);
+}
+
+/// x, but exp(x) - 1 where it is negative.
+pub fn elu(x: &[f32], y: &mut [f32]) {
+    map::<Elu>(x, y);
+}
+
+/// The angle of the point (x, y) from the x axis; `y` comes first.
+pub fn atan2(y: &[f32], x: &[f32], z: &mut [f32]) {
+    map2::<Atan2>(y, x, z);
+}
+
+/// x to the power of y.
+pub fn pow(x: &[f32], y: &[f32], z: &mut [f32]) {
+    map2::<Pow>(x, y, z);
+}
+
+/// x log(y), but 0 where x is 0.
+pub fn xlogy(x: &[f32], y: &[f32], z: &mut [f32]) {
+    map2::<Xlogy>(x, y, z);
+}
+
+/// x log(1 + y), but 0 where x is 0.
+pub fn xlog1py(x: &[f32], y: &[f32], z: &mut [f32]) {
+    map2::<Xlog1py>(x, y, z);
+}
+
 /// A function of one number, `#[inline(always)]` and free of branches.
-trait Function {
+pub(crate) trait Function {
     fn apply<const FMA: bool>(x: f32) -> f32;
 }
 
@@ -59,7 +149,7 @@ struct Map<'a, F> {
     function: std::marker::PhantomData<F>,
 }
 
-fn map<F: Function>(x: &[f32], y: &mut [f32]) {
+pub(crate) fn map<F: Function>(x: &[f32], y: &mut [f32]) {
     assert_eq!(x.len(), y.len());
     widest(Map::<F> { x, y, function: std::marker::PhantomData });
 }
@@ -75,11 +165,60 @@ impl<F: Function> Loop for Map<'_, F> {
     }
 }
 
+/// A function of two numbers.
+trait Function2 {
+    fn apply<const FMA: bool>(x: f32, y: f32) -> f32;
+}
+
+struct Map2<'a, F> {
+    x: &'a [f32],
+    y: &'a [f32],
+    z: &'a mut [f32],
+    function: std::marker::PhantomData<F>,
+}
+
+fn map2<F: Function2>(x: &[f32], y: &[f32], z: &mut [f32]) {
+    assert!(x.len() == z.len() && y.len() == z.len());
+    widest(Map2::<F> { x, y, z, function: std::marker::PhantomData });
+}
+
+impl<F: Function2> Loop for Map2<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for ((z, &x), &y) in self.z.iter_mut().zip(self.x).zip(self.y) {
+            *z = F::apply::<FMA>(x, y);
+        }
+    }
+}
+
+macro_rules! functions2 {
+    ($($name:ident = $function:path;)*) => {$(
+        struct $name;
+
+        impl Function2 for $name {
+            #[inline(always)]
+            fn apply<const FMA: bool>(x: f32, y: f32) -> f32 {
+                $function(x, y)
+            }
+        }
+    )*};
+}
+
+functions2! {
+    Atan2 = double::atan2::<FMA>;
+    Pow = double::pow::<FMA>;
+    Xlogy = scalar::xlogy::<FMA>;
+    Xlog1py = scalar::xlog1py::<FMA>;
+}
+
+/// Types that stand for functions: `Exp = scalar::exp::<FMA>;`.
 macro_rules! functions {
     ($($name:ident = $function:path;)*) => {$(
         struct $name;
 
-        impl Function for $name {
+        impl $crate::elementary::Function for $name {
             #[inline(always)]
             fn apply<const FMA: bool>(x: f32) -> f32 {
                 $function(x)
@@ -87,6 +226,7 @@ macro_rules! functions {
         }
     )*};
 }
+pub(crate) use functions;
 
 functions! {
     Exp = scalar::exp::<FMA>;
@@ -97,4 +237,18 @@ functions! {
     Sigmoid = scalar::sigmoid::<FMA>;
     Rsqrt = scalar::rsqrt;
     Erf = scalar::erf::<FMA>;
+    Softplus = scalar::softplus::<FMA>;
+    Elu = scalar::elu::<FMA>;
+    Erfc = double::erfc::<FMA>;
+    Sin = double::sin::<FMA>;
+    Cos = double::cos::<FMA>;
+    Tan = double::tan::<FMA>;
+    Asin = double::asin::<FMA>;
+    Acos = double::acos::<FMA>;
+    Atan = double::atan::<FMA>;
+    Sinh = double::sinh::<FMA>;
+    Cosh = double::cosh::<FMA>;
+    Asinh = double::asinh::<FMA>;
+    Acosh = double::acosh::<FMA>;
+    Atanh = double::atanh::<FMA>;
 }

@@ -39,6 +39,18 @@ pub fn widest<L: Loop>(work: L) -> L::Output {
     work.run::<{ cfg!(target_arch = "aarch64") }>()
 }
 
+/// Runs a loop with the vectors of AVX2 where this process has them: for the hundreds of small loops of elementwise ops, of which a
+/// version for AVX-512 would be as large again and hardly faster. Inlined: the dispatch is two comparisons.
+#[inline(always)]
+pub fn wide<L: Loop>(work: L) -> L::Output {
+    #[cfg(target_arch = "x86_64")]
+    if L::WIDE && isa::current() != Isa::Baseline {
+        // SAFETY: the CPU has AVX2.
+        return unsafe { with_avx2(work) };
+    }
+    work.run::<false>()
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
 fn with_avx512<L: Loop>(work: L) -> L::Output {

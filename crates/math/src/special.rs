@@ -5,9 +5,10 @@ mod incomplete;
 mod integrals;
 mod normal;
 mod series;
+pub mod slices;
 
 pub use bessel::{i0, i0e, i1, i1e, j0, j1, k0, k0e, k1, k1e, y0, y1};
-pub use incomplete::{betainc, gamma_sample_grad, igamma, igamma_grad_a, igammac};
+pub use incomplete::{DOUBLE, SINGLE, betainc, gamma_sample_grad, igamma, igamma_grad_a, igammac};
 pub use integrals::{dawson, expint, fresnel_cos, fresnel_sin, spence};
 pub use normal::{erfinv, ndtri};
 

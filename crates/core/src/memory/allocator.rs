@@ -1,6 +1,6 @@
 //! `Counting`: the system's allocator, with a count of live bytes, a ceiling below the OOM killer's limit, and a reserve.
 
-use super::count;
+use super::{count, kept};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -22,32 +22,43 @@ pub struct Counting;
 // SAFETY: all memory is System's, allocated and freed with the caller's own layouts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller's contract.
-        counted(layout.size(), || unsafe { System.alloc(layout) })
+        let real = kept::rounded(layout);
+        counted(layout.size(), || {
+            let kept = kept::take(real);
+            // SAFETY: by the caller's contract.
+            if kept.is_null() { unsafe { System.alloc(real) } } else { kept }
+        })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: by the caller's contract.
-        counted(layout.size(), || unsafe { System.alloc_zeroed(layout) })
+        counted(layout.size(), || unsafe { System.alloc_zeroed(kept::rounded(layout)) })
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: by the caller's contract.
-        unsafe { System.dealloc(block, layout) };
+        let real = kept::rounded(layout);
+        // SAFETY: by the caller's contract, and all blocks are allocated with their rounded layout.
+        unsafe {
+            if !kept::keep(block, real) {
+                System.dealloc(block, real);
+            }
+        }
         count::add(-(layout.size() as isize));
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let real = kept::rounded(layout);
+        let new = Layout::from_size_align(size, layout.align()).map_or(size, |l| kept::rounded(l).size());
         if size <= layout.size() {
             // SAFETY: by the caller's contract.
-            let smaller = unsafe { System.realloc(block, layout, size) };
+            let smaller = unsafe { System.realloc(block, real, new) };
             if !smaller.is_null() {
                 count::add(size as isize - layout.size() as isize);
             }
             return smaller;
         }
         // SAFETY: by the caller's contract; a failed attempt leaves the block as it was.
-        counted(size - layout.size(), || unsafe { System.realloc(block, layout, size) })
+        counted(size - layout.size(), || unsafe { System.realloc(block, real, new) })
     }
 }
 

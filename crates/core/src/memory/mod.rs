@@ -2,11 +2,12 @@
 //!
 //! `limits` reads the system's limits once; `count` has the live heap bytes, from the allocator (`allocator`) or, in programs without it,
 //! from buffers alone; `holder` charges them to sessions, each of which leaves room for others. `promise` reserves memory
-//! for libraries that abort when allocation fails. `trim` returns freed memory to the system.
+//! for libraries that abort when allocation fails. `kept` has large blocks that are free, `trim` returns freed memory to the system.
 
 mod allocator;
 mod count;
 mod holder;
+pub(crate) mod kept;
 mod limits;
 mod promise;
 mod trim;

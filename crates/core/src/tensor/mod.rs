@@ -288,13 +288,13 @@ impl Tensor {
     /// Elements as `i64`, for tensors of indices, axes and shapes that may be int32 or int64 (or narrower).
     pub fn to_i64s(&self) -> Result<Vec<i64>> {
         match self.dtype {
-            DataType::Int32 => reserve::collect(self.as_slice::<i32>()?.iter().map(|v| *v as i64)),
+            DataType::Int32 => widened(self.as_slice::<i32>()?),
             DataType::Int64 => reserve::copied(self.as_slice::<i64>()?),
-            DataType::Int16 => reserve::collect(self.as_slice::<i16>()?.iter().map(|v| *v as i64)),
-            DataType::Int8 => reserve::collect(self.as_slice::<i8>()?.iter().map(|v| *v as i64)),
-            DataType::Uint8 => reserve::collect(self.as_slice::<u8>()?.iter().map(|v| *v as i64)),
-            DataType::Uint16 => reserve::collect(self.as_slice::<u16>()?.iter().map(|v| *v as i64)),
-            DataType::Uint32 => reserve::collect(self.as_slice::<u32>()?.iter().map(|v| *v as i64)),
+            DataType::Int16 => widened(self.as_slice::<i16>()?),
+            DataType::Int8 => widened(self.as_slice::<i8>()?),
+            DataType::Uint8 => widened(self.as_slice::<u8>()?),
+            DataType::Uint16 => widened(self.as_slice::<u16>()?),
+            DataType::Uint32 => widened(self.as_slice::<u32>()?),
             other => Err(invalid!("needs integers, got {other}")),
         }
     }
@@ -308,6 +308,12 @@ impl Tensor {
                 _ => matches!((self.strings(), other.strings()), (Ok(a), Ok(b)) if a == b),
             }
     }
+}
+
+fn widened<T: Copy + Into<i64>>(values: &[T]) -> Result<Vec<i64>> {
+    let mut wide = reserve::with_capacity(values.len())?;
+    wide.extend(values.iter().map(|v| (*v).into()));
+    Ok(wide)
 }
 
 #[cfg(test)]

@@ -71,3 +71,16 @@ fit("log", lambda f: (log1p(f) - f + f**2 / 2) / f**3, lambda f: f**3 / log1p(f)
 fit("tanh", lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z / (tanh(sqrt(z)) / sqrt(z)), 4, 0, mpf("0.625") ** 2)
 fit("erf, small", lambda z: erf(sqrt(z)) / sqrt(z) - 1, lambda z: sqrt(z) / erf(sqrt(z)), 6, 0, 1)
 fit("erf, large", lambda t: -log(erfc(t)), erfc, 8, 1, 4)
+
+
+def fit_erfc():
+    """The logarithm of erfc(z) / t, less -z^2, by 2t - 1 with t = 2 / (2 + z), for z up to 10.2."""
+    def logarithm(u):
+        t = (u + 1) / 2
+        z = 2 / t - 2
+        return log(erfc(z) / t) + z * z
+    c, error = mp.chebyfit(logarithm, [mpf(4) / mpf("12.2") - 1, 1], 14, error=True)
+    print("erfc", mp.nstr(error, 3), [mp.nstr(a, 17) for a in reversed(c)])
+
+
+fit_erfc()

@@ -194,6 +194,28 @@ pub(crate) fn erf<const FMA: bool>(x: f32) -> f32 {
     if x.abs() < 1.0 { small } else { large.copysign(x) }
 }
 
+#[inline(always)]
+pub(crate) fn softplus<const FMA: bool>(x: f32) -> f32 {
+    let near = ln_1p::<FMA>(exp::<FMA>(-x.abs()));
+    let y = if x > 0.0 { x } else { 0.0 } + near;
+    if x.is_nan() { x } else { y }
+}
+
+#[inline(always)]
+pub(crate) fn elu<const FMA: bool>(x: f32) -> f32 {
+    if x < 0.0 { exp_m1::<FMA>(x) } else { x }
+}
+
+#[inline(always)]
+pub(crate) fn xlogy<const FMA: bool>(x: f32, y: f32) -> f32 {
+    if x == 0.0 { x } else { x * log::<FMA>(y) }
+}
+
+#[inline(always)]
+pub(crate) fn xlog1py<const FMA: bool>(x: f32, y: f32) -> f32 {
+    if x == 0.0 { x } else { x * ln_1p::<FMA>(y) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

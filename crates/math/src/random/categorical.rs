@@ -3,9 +3,11 @@
 use super::philox::{BLOCK, Philox, Words};
 use super::real::unit_f64;
 use super::state::BLOCKS_PER_OUTPUT;
+use crate::elementary::scalar::exp_f64;
 use crate::parallel::Parallel;
 use crate::scratch;
 use crate::shared::SharedMut;
+use crate::simd::{Loop, widest};
 
 /// Words consumed by one draw.
 const WORDS: usize = 2;
@@ -62,10 +64,24 @@ fn words_from(stream: Philox, word: usize) -> Words {
 fn accumulate<T: Copy + Into<f64>>(logits: &[T], cumulative: &mut Vec<f64>) {
     let finite = |&logit: &T| Some(logit.into()).filter(|x: &f64| x.is_finite());
     let max = logits.iter().filter_map(finite).fold(f64::MIN, f64::max);
-    let mut sum = 0.0;
     cumulative.clear();
-    cumulative.extend(logits.iter().map(|logit| {
-        sum += finite(logit).map_or(0.0, |x| (x - max).exp());
-        sum
-    }));
+    // The exponential of minus infinity is 0.
+    cumulative.extend(logits.iter().map(|logit| finite(logit).map_or(f64::NEG_INFINITY, |x| x - max)));
+    widest(Exponentials(cumulative));
+    let mut sum = 0.0;
+    for x in cumulative {
+        sum += *x;
+        *x = sum;
+    }
+}
+
+struct Exponentials<'a>(&'a mut [f64]);
+
+impl Loop for Exponentials<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        self.0.iter_mut().for_each(|x| *x = exp_f64::<FMA>(*x));
+    }
 }

@@ -198,53 +198,54 @@ impl<T: Element<Acc: Ordered>> Reducer<T> for Min {
     }
 }
 
+// Accumulated as bytes: loops over bools are not vectorised.
 impl Reducer<bool> for All {
-    type Acc = bool;
+    type Acc = u8;
     type Out = bool;
 
     #[inline(always)]
-    fn init(&self) -> bool {
-        true
+    fn init(&self) -> u8 {
+        1
     }
 
     #[inline(always)]
-    fn step(&self, acc: bool, x: bool) -> bool {
-        acc & x
+    fn step(&self, acc: u8, x: bool) -> u8 {
+        acc & x as u8
     }
 
     #[inline(always)]
-    fn combine(&self, a: bool, b: bool) -> bool {
+    fn combine(&self, a: u8, b: u8) -> u8 {
         a & b
     }
 
     #[inline(always)]
-    fn finish(&self, acc: bool) -> bool {
-        acc
+    fn finish(&self, acc: u8) -> bool {
+        acc != 0
     }
 }
 
 impl Reducer<bool> for Any {
-    type Acc = bool;
+    type Acc = u8;
     type Out = bool;
 
     #[inline(always)]
-    fn init(&self) -> bool {
-        false
+    fn init(&self) -> u8 {
+        0
     }
 
     #[inline(always)]
-    fn step(&self, acc: bool, x: bool) -> bool {
-        acc | x
+    fn step(&self, acc: u8, x: bool) -> u8 {
+        acc | x as u8
     }
 
     #[inline(always)]
-    fn combine(&self, a: bool, b: bool) -> bool {
+    fn combine(&self, a: u8, b: u8) -> u8 {
         a | b
     }
 
     #[inline(always)]
-    fn finish(&self, acc: bool) -> bool {
-        acc
+    fn finish(&self, acc: u8) -> bool {
+        acc != 0
     }
 }
 

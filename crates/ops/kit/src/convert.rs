@@ -261,9 +261,14 @@ pub fn int_tensor(dtype: DataType, values: &[i64]) -> Result<Tensor> {
         return Tensor::vector(values);
     }
     let mut narrow = Tensor::uninit(DataType::Int32, Shape::vector(values.len()))?;
+    // Without a way out of the loop, which would keep it from being vectorised.
+    let mut fits = true;
     for (narrow, v) in narrow.as_mut_slice::<i32>()?.iter_mut().zip(values) {
-        *narrow =
-            i32::try_from(*v).map_err(|_| invalid!("size {v} does not fit int32; ask for out_type int64"))?;
+        *narrow = *v as i32;
+        fits &= i64::from(*narrow) == *v;
     }
-    Ok(narrow)
+    match values.iter().find(|v| !fits && i32::try_from(**v).is_err()) {
+        Some(v) => Err(invalid!("size {v} does not fit int32; ask for out_type int64")),
+        None => Ok(narrow),
+    }
 }

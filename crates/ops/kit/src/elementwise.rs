@@ -8,6 +8,7 @@ use crate::prelude::*;
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Mutex;
+use thalweg_math::simd::{Loop, wide};
 
 /// Grain size of parallel loops: enough work to amortise scheduling.
 pub const GRAIN: usize = 32 * 1024;
@@ -53,6 +54,32 @@ pub fn binary<T: Element, O: Element>(c: &mut OpCall<'_>, f: impl Fn(T, T) -> O 
             both: &|a: &[T], b: &[T], out: &mut [O]| tile2(a, b, out, f),
             right_one: &|a: &[T], b: T, out: &mut [O]| tile1(a, out, |a| f(a, b)),
             left_one: &|a: T, b: &[T], out: &mut [O]| tile1(b, out, |b| f(a, b)),
+        },
+    )
+}
+
+type BinarySlices<T> = fn(&[T], &[T], &mut [T]);
+
+/// As `binary`, with a vectorised function of slices given.
+pub fn binary_slices<T: Element>(c: &mut OpCall<'_>, run: BinarySlices<T>) -> Result<()> {
+    // Against a single element: a tile of copies of it.
+    let in_tiles = |one: T, n: usize, run: &mut dyn FnMut(&[T], Range<usize>)| {
+        let ones = [one; TILE];
+        for start in (0..n).step_by(TILE) {
+            let end = n.min(start + TILE);
+            run(&ones[..end - start], start..end);
+        }
+    };
+    binary_tensor(
+        c,
+        &Runs {
+            both: &run,
+            right_one: &|a: &[T], b: T, out: &mut [T]| {
+                in_tiles(b, a.len(), &mut |b, range| run(&a[range.clone()], b, &mut out[range]))
+            },
+            left_one: &|a: T, b: &[T], out: &mut [T]| {
+                in_tiles(a, b.len(), &mut |a, range| run(a, &b[range.clone()], &mut out[range]))
+            },
         },
     )
 }
@@ -246,6 +273,36 @@ pub fn for_chunks_of<O: Send>(
     });
 }
 
+/// `out = f(slice, x)` for elements in runs of `run`, which belong to the slices of an axis in turn: each slice has values of its own,
+/// such as the scale of a channel.
+pub fn for_slices<P: Sync, T: Element, O: Send>(
+    par: &dyn thalweg_math::parallel::Parallel,
+    (slices, run): (&[P], usize),
+    x: &[T],
+    out: &mut [O],
+    f: impl Fn(&P, T) -> O + Sync,
+) {
+    let (count, run) = (slices.len(), run.max(1));
+    match slices {
+        [] => {}
+        [one] => for_chunks(par, out, &|range, out| tile1(&x[range], out, |x| f(one, x))),
+        // The last axis: without a division for each element.
+        _ if run == 1 => for_chunks_of(par, out, count, GRAIN.div_ceil(count), &|rows, out| {
+            let x = x[rows.start * count..].chunks_exact(count);
+            for (x, out) in x.zip(out.chunks_exact_mut(count)) {
+                x.iter().zip(out).zip(slices).for_each(|((x, out), slice)| *out = f(slice, *x));
+            }
+        }),
+        _ => for_chunks_of(par, out, run, GRAIN.div_ceil(run), &|runs, out| {
+            let x = x[runs.start * run..].chunks_exact(run);
+            for ((i, x), out) in runs.zip(x).zip(out.chunks_exact_mut(run)) {
+                let slice = &slices[i % count];
+                tile1(x, out, |x| f(slice, x));
+            }
+        }),
+    }
+}
+
 /// Tile size of the scratch copy when a result overwrites its input.
 const TILE: usize = 256;
 
@@ -271,18 +328,82 @@ fn same_type<T: Element, O: Element>(x: &[O]) -> &[T] {
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast::<T>(), x.len()) }
 }
 
+/// Runs shorter than this are not worth a choice of instruction sets.
+const WIDE: usize = 32;
+
+/// The types whose loops are compiled for AVX2, too: those of most programs.
+const fn is_wide<T: Element>() -> bool {
+    matches!(T::DTYPE, DataType::Float | DataType::Int32)
+}
+
+struct Tile1<'a, T, O, F>(&'a [T], &'a mut [O], F);
+
+impl<T: Copy, O, F: Fn(T) -> O> Loop for Tile1<'_, T, O, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (x, y) in self.0.iter().zip(self.1) {
+            *y = (self.2)(*x);
+        }
+    }
+}
+
+struct Tile2<'a, T, O, F>(&'a [T], &'a [T], &'a mut [O], F);
+
+impl<T: Copy, O, F: Fn(T, T) -> O> Loop for Tile2<'_, T, O, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for ((x, y), z) in self.0.iter().zip(self.1).zip(self.2) {
+            *z = (self.3)(*x, *y);
+        }
+    }
+}
+
 /// The loop of a one-input tile.
 #[inline]
-pub fn tile1<T: Copy, O>(x: &[T], y: &mut [O], f: impl Fn(T) -> O) {
-    for (x, y) in x.iter().zip(y) {
-        *y = f(*x);
-    }
+pub fn tile1<T: Element, O>(x: &[T], y: &mut [O], f: impl Fn(T) -> O) {
+    let work = Tile1(x, y, f);
+    if is_wide::<T>() && x.len() >= WIDE { wide(work) } else { work.run::<false>() }
 }
 
 /// The loop of a two-input tile.
 #[inline]
-pub fn tile2<T: Copy, O>(x: &[T], y: &[T], z: &mut [O], f: impl Fn(T, T) -> O) {
-    for ((x, y), z) in x.iter().zip(y).zip(z) {
-        *z = f(*x, *y);
+pub fn tile2<T: Element, O>(x: &[T], y: &[T], z: &mut [O], f: impl Fn(T, T) -> O) {
+    let work = Tile2(x, y, z, f);
+    if is_wide::<T>() && x.len() >= WIDE { wide(work) } else { work.run::<false>() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_math::parallel::Serial;
+
+    #[test]
+    fn slices_of_an_axis_have_their_own_values() {
+        for (slices, run) in [(1, 7), (3, 1), (3, 2), (5, 40), (4, 0)] {
+            let values: Vec<i32> = (0..slices).map(|s| 100 * s).collect();
+            let x: Vec<i32> = (0..3 * slices * run as i32).collect();
+            let mut out = vec![0; x.len()];
+            for_slices(&Serial, (&values, run), &x, &mut out, |value, x| value + x);
+            for (i, (x, out)) in x.iter().zip(out).enumerate() {
+                assert_eq!(out, x + values[i / run % values.len()], "{slices} slices, runs of {run}, at {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_and_short_runs_are_computed_alike() {
+        let x: Vec<f32> = (0..300).map(|i| i as f32 * 0.37 - 50.0).collect();
+        for n in [1, WIDE - 1, WIDE, x.len()] {
+            let (mut one, mut two) = (vec![0.0; n], vec![0.0; n]);
+            tile1(&x[..n], &mut one, |x: f32| x * 3.0 + 1.0);
+            tile2(&x[..n], &x[..n], &mut two, |x: f32, y| x * y + 1.0);
+            for i in 0..n {
+                assert_eq!((one[i], two[i]), (x[i] * 3.0 + 1.0, x[i] * x[i] + 1.0));
+            }
+        }
     }
 }

@@ -173,10 +173,26 @@ impl Motion for BlockCopy<'_> {
     }
 }
 
+/// Rows of so few elements are copied one by one.
+const FEW: usize = 4;
+
 fn copy_box<C: Clone>(dims: &[Steps], from: &[C], mut i: isize, to: &mut [C], mut j: isize) {
     match dims {
         [] => to[j as usize] = from[i as usize].clone(),
         [row] => copy_row(*row, from, i as usize, &mut to[j as usize..]),
+        // Few elements at a time: without a slice for each row.
+        [outer, row] if row.count <= FEW => {
+            for _ in 0..outer.count {
+                let (mut from_at, mut to_at) = (i, j);
+                for _ in 0..row.count {
+                    to[to_at as usize].clone_from(&from[from_at as usize]);
+                    from_at += row.from;
+                    to_at += row.to;
+                }
+                i += outer.from;
+                j += outer.to;
+            }
+        }
         [outer, inner @ ..] => {
             for _ in 0..outer.count {
                 copy_box(inner, from, i, to, j);
@@ -191,6 +207,15 @@ fn copy_row<C: Clone>(row: Steps, from: &[C], i: usize, to: &mut [C]) {
     match (row.from, row.to) {
         (1, 1) => to[..row.count].clone_from_slice(&from[i..i + row.count]),
         (0, 1) => to[..row.count].fill(from[i].clone()),
+        // Reversed: from the end of a slice, whose bounds are checked once.
+        (-1, 1) => {
+            let from = &from[..=i][i + 1 - row.count..];
+            to[..row.count].iter_mut().zip(from.iter().rev()).for_each(|(to, from)| to.clone_from(from));
+        }
+        (step @ 2.., 1) => {
+            let from = from[i..].iter().step_by(step as usize);
+            to[..row.count].iter_mut().zip(from).for_each(|(to, from)| to.clone_from(from));
+        }
         (step, 1) => {
             let mut i = i as isize;
             for t in &mut to[..row.count] {
@@ -290,6 +315,35 @@ impl Motion for Scatter<'_> {
             let at = if self.one_for_all { 0 } else { i * run };
             if let Some(to) = place.checked_mul(run).and_then(|p| to.get_mut(p..)?.get_mut(..run)) {
                 to.clone_from_slice(&from[at..at + run]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_math::parallel::Serial;
+
+    /// Rows that are long or short, reversed, or with gaps, in a box of two dimensions.
+    #[test]
+    fn boxes_are_copied_element_by_element() {
+        let from = Tensor::vector(&(0..400).collect::<Vec<i32>>()).unwrap();
+        for rows in [1, 3] {
+            for columns in [1, 2, FEW, FEW + 1, 11] {
+                for step in [-3isize, -1, 0, 1, 2] {
+                    for apart in [1isize, 2] {
+                        let mut to = Tensor::zeros(DataType::Int32, Shape::vector(200)).unwrap();
+                        let block = Block::at(40, 5).dim(rows, 90, 50).dim(columns, step, apart);
+                        block.copy(&Serial, &from, &mut to).unwrap();
+                        let mut wanted = vec![0; 200];
+                        for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+                            let place = 5 + 50 * i + apart as usize * j;
+                            wanted[place] = (40 + 90 * i as isize + step * j as isize) as i32;
+                        }
+                        assert_eq!(to.as_slice::<i32>().unwrap(), wanted, "{rows} x {columns} by {step}");
+                    }
+                }
             }
         }
     }

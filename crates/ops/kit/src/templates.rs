@@ -92,6 +92,16 @@ macro_rules! binary {
             &[$crate::prelude::Tile::F32Binary(tile::<f32>), $crate::prelude::Tile::F64Binary(tile::<f64>)];
         Op { tiles: TILES, ..$crate::binary!($base, $t: $bound in $($set),+ => |$x, $y| $body $(; $($more)+)?) }
     }};
+    ($base:expr, f32 by $slices:path, $($formulas:tt)+) => {{
+        fn vectorised(c: &mut $crate::prelude::OpCall<'_>) -> $crate::prelude::Result<()> {
+            $crate::elementwise::binary_slices(c, $slices)
+        }
+        const KERNELS: &[$crate::prelude::KernelRow] = $crate::join_rows!(
+            &[thalweg_core::cpu_row!([("T", DataType::Float)], $crate::prelude::Make::Plain(vectorised))],
+            $crate::formula_rows!($crate::elementwise::binary; $($formulas)+)
+        );
+        Op { kernels: KERNELS, ..$base }
+    }};
     ($base:expr, $($formulas:tt)+) => {{
         const KERNELS: &[$crate::prelude::KernelRow] = $crate::formula_rows!($crate::elementwise::binary; $($formulas)+);
         Op { kernels: KERNELS, ..$base }

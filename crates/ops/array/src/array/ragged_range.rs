@@ -42,7 +42,7 @@ pub static RAGGED_RANGE: Op = Op {
     ..Op::PURE
 };
 
-fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+fn run<T: Stepped>(c: &mut OpCall<'_>) -> Result<()> {
     let mut rows = None;
     for i in 0..3 {
         match *c.shape(i)?.dims() {
@@ -52,67 +52,89 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
         }
     }
     let rows = rows.unwrap_or(1);
-    let sizes = sizes::<T>(c, rows)?;
-    let mut splits = reserve::with_capacity(rows + 1)?;
-    splits.push(0i64);
+    let [starts, limits, deltas] = [c.slice::<T>(0)?, c.slice::<T>(1)?, c.slice::<T>(2)?];
+    let mut splits = Tensor::uninit(DataType::Int64, Shape::vector(rows + 1))?;
     let mut total = 0i64;
-    for n in sizes {
-        total = total.checked_add(n).ok_or_else(|| invalid!("the ranges have more than 2^63 elements"))?;
-        splits.push(total);
+    let (first, ends) = splits.as_mut_slice::<i64>()?.split_at_mut(1);
+    first.fill(0);
+    for (i, end) in ends.iter_mut().enumerate() {
+        let size = T::steps(of_row(starts, i), of_row(limits, i), of_row(deltas, i))?;
+        total = total.checked_add(size).ok_or_else(|| invalid!("the ranges have more than 2^63 elements"))?;
+        *end = total;
     }
-    let (starts, deltas) = (c.slice::<T>(0)?, c.slice::<T>(2)?);
     let mut values = Tensor::uninit(T::DTYPE, Shape::from_i64(&[total])?)?;
-    let mut out = values.as_mut_slice::<T>()?.iter_mut();
-    for i in 0..rows {
+    let mut rest = values.as_mut_slice::<T>()?;
+    for (i, ends) in splits.as_slice::<i64>()?.windows(2).enumerate() {
         let (mut value, delta) = (of_row(starts, i), of_row(deltas, i));
-        for slot in out.by_ref().take((splits[i + 1] - splits[i]) as usize) {
+        let (row, after) = rest.split_at_mut((ends[1] - ends[0]) as usize);
+        for slot in row {
             *slot = value;
             value = value.add(delta);
         }
+        rest = after;
     }
-    let splits = int_tensor(c.output_type(0)?, &splits)?;
+    let splits = match c.output_type(0)? {
+        DataType::Int64 => splits,
+        other => int_tensor(other, splits.as_slice::<i64>()?)?,
+    };
     c.set(0, splits);
     c.set(1, values);
     Ok(())
 }
 
 /// The value for a row; a single value broadcasts.
+#[inline]
 fn of_row<V: Copy>(values: &[V], row: usize) -> V {
     values[if values.len() == 1 { 0 } else { row }]
 }
 
-/// The length of each range.
-fn sizes<T: Real>(c: &OpCall<'_>, rows: usize) -> Result<Vec<i64>> {
-    if T::IS_INTEGER {
-        let [starts, limits, deltas] =
-            [c.input(0)?.to_i64s()?, c.input(1)?.to_i64s()?, c.input(2)?.to_i64s()?];
-        let size = |i| {
-            let [start, limit, delta] = [&starts, &limits, &deltas].map(|v| of_row(v, i));
-            if delta == 0 {
-                return Err(invalid!("Requires delta != 0"));
+/// The numbers of ranges, and how many a range has.
+trait Stepped: Real {
+    fn steps(start: Self, limit: Self, delta: Self) -> Result<i64>;
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => { $(
+        impl Stepped for $t {
+            #[inline]
+            fn steps(start: Self, limit: Self, delta: Self) -> Result<i64> {
+                if delta == 0 {
+                    return Err(invalid!("Requires delta != 0"));
+                }
+                if (delta > 0) != (limit > start) {
+                    return Ok(0);
+                }
+                let (distance, step) = (limit.abs_diff(start), delta.unsigned_abs());
+                // Most steps are 1, and divisions are slow.
+                let steps = if step == 1 { distance } else { distance.div_ceil(step) };
+                i64::try_from(steps).map_err(|_| invalid!("a range has more than 2^63 elements"))
             }
-            let steps = match (delta > 0) == (limit > start) {
-                true => limit.abs_diff(start).div_ceil(delta.unsigned_abs()),
-                false => 0,
-            };
-            i64::try_from(steps).map_err(|_| invalid!("a range has more than 2^63 elements"))
-        };
-        return reserve::try_collect((0..rows).map(size));
+        }
+    )* };
+}
+integers!(i32, i64);
+
+macro_rules! floats {
+    ($($t:ty),*) => { $(
+        impl Stepped for $t {
+            fn steps(start: Self, limit: Self, delta: Self) -> Result<i64> {
+                float_steps([start, limit, delta].map(Real::to_f64))
+            }
+        }
+    )* };
+}
+floats!(f32, f64, bf16);
+
+fn float_steps([start, limit, delta]: [f64; 3]) -> Result<i64> {
+    if delta == 0.0 {
+        return Err(invalid!("Requires delta != 0"));
     }
-    let [starts, limits, deltas] = [c.slice::<T>(0)?, c.slice::<T>(1)?, c.slice::<T>(2)?];
-    let size = |i| {
-        let [start, limit, delta] = [starts, limits, deltas].map(|v| of_row(v, i).to_f64());
-        if delta == 0.0 {
-            return Err(invalid!("Requires delta != 0"));
-        }
-        let steps = ((limit - start) / delta).ceil().max(0.0);
-        if steps < i64::MAX as f64 && !delta.is_nan() && !(limit - start).is_nan() {
-            Ok(steps as i64)
-        } else {
-            Err(invalid!("Requires ((limit - start) / delta) <= 2^63 - 1, got {start}, {limit} and {delta}"))
-        }
-    };
-    reserve::try_collect((0..rows).map(size))
+    let steps = ((limit - start) / delta).ceil().max(0.0);
+    if steps < i64::MAX as f64 && !delta.is_nan() && !(limit - start).is_nan() {
+        Ok(steps as i64)
+    } else {
+        Err(invalid!("Requires ((limit - start) / delta) <= 2^63 - 1, got {start}, {limit} and {delta}"))
+    }
 }
 
 #[cfg(test)]

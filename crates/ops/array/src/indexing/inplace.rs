@@ -80,7 +80,7 @@ fn sub<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     change::<T>(c, T::sub)
 }
 
-fn change<T: Number>(c: &mut OpCall<'_>, by: fn(T, T) -> T) -> Result<()> {
+fn change<T: Number>(c: &mut OpCall<'_>, by: impl Fn(T, T) -> T) -> Result<()> {
     let rows = rows(c)?;
     let mut y = c.take(0)?;
     let v = c.slice::<T>(2)?;

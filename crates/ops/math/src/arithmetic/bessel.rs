@@ -24,7 +24,7 @@ static BESSEL_I0: Op = Op {
     name: "BesselI0",
     doc: "The modified Bessel function of the first kind of order 0, elementwise.",
     grad: Rule(|g| slope_at_x(g, |g, x| g.unary("BesselI1", x))),
-    ..unary!(UNARY_FLOAT, T: Float in floats => |x| of_doubles(x, special::i0))
+    ..unary!(UNARY_FLOAT, fused, f32 by special::slices::i0, T: Float in floats_but_f32 => |x| of_doubles(x, special::i0))
 };
 
 static BESSEL_I1: Op = Op {
@@ -36,7 +36,7 @@ static BESSEL_I1: Op = Op {
             half_at_zero(g, x, slope)
         })
     }),
-    ..unary!(UNARY_FLOAT, T: Float in floats => |x| of_doubles(x, special::i1))
+    ..unary!(UNARY_FLOAT, fused, f32 by special::slices::i1, T: Float in floats_but_f32 => |x| of_doubles(x, special::i1))
 };
 
 static BESSEL_I0E: Op = Op {
@@ -49,7 +49,7 @@ static BESSEL_I0E: Op = Op {
             g.binary("Sub", next, scaling)
         })
     }),
-    ..unary!(UNARY_FLOAT, T: Float in floats => |x| of_doubles(x, special::i0e))
+    ..unary!(UNARY_FLOAT, fused, f32 by special::slices::i0e, T: Float in floats_but_f32 => |x| of_doubles(x, special::i0e))
 };
 
 static BESSEL_I1E: Op = Op {
@@ -64,7 +64,7 @@ static BESSEL_I1E: Op = Op {
             half_at_zero(g, x, slope)
         })
     }),
-    ..unary!(UNARY_FLOAT, T: Float in floats => |x| of_doubles(x, special::i1e))
+    ..unary!(UNARY_FLOAT, fused, f32 by special::slices::i1e, T: Float in floats_but_f32 => |x| of_doubles(x, special::i1e))
 };
 
 static BESSEL_K0: Op = Op {
@@ -72,7 +72,7 @@ static BESSEL_K0: Op = Op {
     doc: "The modified Bessel function of the second kind of order 0, elementwise.",
     grad: Rule(|g| minus_next(g, "BesselK1")),
     cases: positive_case,
-    ..unary!(UNARY_FLOAT, T: Float in floats => |x| of_doubles(x, special::k0))
+    ..unary!(UNARY_FLOAT, fused, f32 by special::slices::k0, T: Float in floats_but_f32 => |x| of_doubles(x, special::k0))
 };
 
 static BESSEL_K1: Op = Op {
@@ -86,7 +86,7 @@ static BESSEL_K1: Op = Op {
         })
     }),
     cases: positive_case,
-    ..unary!(UNARY_FLOAT, T: Float in floats => |x| of_doubles(x, special::k1))
+    ..unary!(UNARY_FLOAT, fused, f32 by special::slices::k1, T: Float in floats_but_f32 => |x| of_doubles(x, special::k1))
 };
 
 static BESSEL_K0E: Op = Op {
@@ -99,7 +99,7 @@ static BESSEL_K0E: Op = Op {
         })
     }),
     cases: positive_case,
-    ..unary!(UNARY_FLOAT, T: Float in floats => |x| of_doubles(x, special::k0e))
+    ..unary!(UNARY_FLOAT, fused, f32 by special::slices::k0e, T: Float in floats_but_f32 => |x| of_doubles(x, special::k0e))
 };
 
 static BESSEL_K1E: Op = Op {
@@ -114,7 +114,7 @@ static BESSEL_K1E: Op = Op {
         })
     }),
     cases: positive_case,
-    ..unary!(UNARY_FLOAT, T: Float in floats => |x| of_doubles(x, special::k1e))
+    ..unary!(UNARY_FLOAT, fused, f32 by special::slices::k1e, T: Float in floats_but_f32 => |x| of_doubles(x, special::k1e))
 };
 
 static BESSEL_J0: Op = Op {

@@ -63,8 +63,8 @@ static XLOGY: Op = Op {
         let (dx, dy) = (g.binary("Mul", slope_x, dz)?, g.binary("Mul", slope_y, dz)?);
         broadcast_pair(g, dx, dy)
     }),
-    ..binary!(ZERO_AT_ZERO,
-              T: Float in floats => |x, y| if x == T::ZERO { x } else { x.mul(y.via(f32::ln, f64::ln)) };
+    ..binary!(ZERO_AT_ZERO, f32 by elementary::xlogy,
+              T: Float in floats_but_f32 => |x, y| if x == T::ZERO { x } else { x.mul(y.via(f32::ln, f64::ln)) };
               T: ComplexNumber in complexes => |x, y| if x == T::ZERO { x } else { x.mul(y.map(|z| z.ln())) })
 };
 
@@ -81,8 +81,8 @@ static XLOG1PY: Op = Op {
         let (dx, dy) = (g.binary("Mul", slope_x, dz)?, g.binary("Mul", slope_y, dz)?);
         broadcast_pair(g, dx, dy)
     }),
-    ..binary!(ZERO_AT_ZERO,
-              T: Float in floats => |x, y| if x == T::ZERO { x } else { x.mul(y.via(f32::ln_1p, f64::ln_1p)) };
+    ..binary!(ZERO_AT_ZERO, f32 by elementary::xlog1py,
+              T: Float in floats_but_f32 => |x, y| if x == T::ZERO { x } else { x.mul(y.via(f32::ln_1p, f64::ln_1p)) };
               T: ComplexNumber in complexes => |x, y| if x == T::ZERO { x } else { x.mul(y.map(|z| (z + 1.0).ln())) })
 };
 

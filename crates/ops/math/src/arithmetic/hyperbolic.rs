@@ -10,7 +10,8 @@ static SINH: Op = Op {
     name: "Sinh",
     doc: "sinh(x), elementwise.",
     grad: Rule(|g| slope_at_x(g, |g, x| g.unary("Cosh", x))),
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::sinh, f64::sinh);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::sinh,
+             T: Float in floats_but_f32 => |x| x.via(f32::sinh, f64::sinh);
              T: ComplexNumber in complexes => |z| z.map(|z| z.sinh()))
 };
 
@@ -18,7 +19,8 @@ static COSH: Op = Op {
     name: "Cosh",
     doc: "cosh(x), elementwise.",
     grad: Rule(|g| slope_at_x(g, |g, x| g.unary("Sinh", x))),
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::cosh, f64::cosh);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::cosh,
+             T: Float in floats_but_f32 => |x| x.via(f32::cosh, f64::cosh);
              T: ComplexNumber in complexes => |z| z.map(|z| z.cosh()))
 };
 
@@ -56,7 +58,8 @@ static ASINH: Op = Op {
             g.unary("Reciprocal", cosh)
         })
     }),
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(|x| asinh(x as f64) as f32, asinh);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::asinh,
+             T: Float in floats_but_f32 => |x| x.via(|x| asinh(x as f64) as f32, asinh);
              T: ComplexNumber in complexes => |z| z.map(|z| z.asinh()))
 };
 
@@ -70,7 +73,8 @@ static ACOSH: Op = Op {
         })
     }),
     cases: |r| vec![Case::new(vec![r.range(&[2, 3], 1.2, 3.0)])],
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(|x| acosh(x as f64) as f32, acosh);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::acosh,
+             T: Float in floats_but_f32 => |x| x.via(|x| acosh(x as f64) as f32, acosh);
              T: ComplexNumber in complexes => |z| z.map(|z| z.acosh()))
 };
 
@@ -85,7 +89,8 @@ static ATANH: Op = Op {
         })
     }),
     cases: |r| vec![Case::new(vec![r.range(&[2, 3], -0.9, 0.9)])],
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::atanh, f64::atanh);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::atanh,
+             T: Float in floats_but_f32 => |x| x.via(f32::atanh, f64::atanh);
              T: ComplexNumber in complexes => |z| z.map(|z| z.atanh()))
 };
 

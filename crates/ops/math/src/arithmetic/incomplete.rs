@@ -51,8 +51,9 @@ static RANDOM_GAMMA_GRAD: Op = Op {
     ..IGAMMA_GRAD_A
 };
 
-fn of_two<T: Float>(a: T, x: T, f: fn(f64, f64) -> f64) -> T {
-    T::from_f64(f(a.to_f64(), x.to_f64()))
+fn of_two<T: Float>(a: T, x: T, f: fn(f64, f64, f64) -> f64) -> T {
+    let last = if T::DTYPE == DataType::Double { special::DOUBLE } else { special::SINGLE };
+    T::from_f64(f(a.to_f64(), x.to_f64(), last))
 }
 
 fn positive_pairs(r: &mut CaseGen) -> Vec<Case> {

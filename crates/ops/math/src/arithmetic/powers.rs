@@ -115,7 +115,8 @@ static POW: Op = Op {
             Case::new(vec![r.positive(&[4, 1]), r.tensor(&[3, 1, 2])]),
         ]
     },
-    ..binary!(BINARY, T: Float in floats => |x, y| x.via2(y, f32::powf, f64::powf);
+    ..binary!(BINARY, f32 by elementary::pow,
+              T: Float in floats_but_f32 => |x, y| x.via2(y, f32::powf, f64::powf);
               T: Real in signed_integers by no_negative_powers => |x, y| integer_power(x, y);
               T: ComplexNumber in complexes => |x, y| x.map2(y, complex_power))
 };

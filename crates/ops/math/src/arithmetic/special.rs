@@ -18,7 +18,8 @@ static ERFC: Op = Op {
     name: "Erfc",
     doc: "1 - erf(x), elementwise, exact for large x.",
     grad: Rule(|g| slope_at_x(g, |g, x| scaled_bell(g, x, -std::f64::consts::FRAC_2_SQRT_PI))),
-    ..unary!(UNARY_FLOAT, T: Float in floats => |x| x.via(libm::erfcf, libm::erfc))
+    ..unary!(UNARY_FLOAT, fused, f32 by elementary::erfc,
+             T: Float in floats_but_f32 => |x| x.via(libm::erfcf, libm::erfc))
 };
 
 static LGAMMA: Op = Op {

@@ -2,6 +2,7 @@
 
 use crate::gradients::{broadcast_pair, slope_at_x};
 use crate::prelude::*;
+use thalweg_math::elementary;
 
 pub static OPS: &[&Op] = &[&SIN, &COS, &TAN, &ASIN, &ACOS, &ATAN, &ATAN2];
 
@@ -9,7 +10,8 @@ static SIN: Op = Op {
     name: "Sin",
     doc: "sin(x), elementwise; x in radians.",
     grad: Rule(|g| slope_at_x(g, |g, x| g.unary("Cos", x))),
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::sin, f64::sin);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::sin,
+             T: Float in floats_but_f32 => |x| x.via(f32::sin, f64::sin);
              T: ComplexNumber in complexes => |z| z.map(|z| z.sin()))
 };
 
@@ -22,7 +24,8 @@ static COS: Op = Op {
             g.unary("Neg", sin)
         })
     }),
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::cos, f64::cos);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::cos,
+             T: Float in floats_but_f32 => |x| x.via(f32::cos, f64::cos);
              T: ComplexNumber in complexes => |z| z.map(|z| z.cos()))
 };
 
@@ -37,7 +40,8 @@ static TAN: Op = Op {
         })
     }),
     cases: |r| vec![Case::new(vec![r.range(&[2, 3], -1.2, 1.2)])],
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::tan, f64::tan);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::tan,
+             T: Float in floats_but_f32 => |x| x.via(f32::tan, f64::tan);
              T: ComplexNumber in complexes => |z| z.map(|z| z.tan()))
 };
 
@@ -46,7 +50,8 @@ static ASIN: Op = Op {
     doc: "asin(x), elementwise, in radians.",
     grad: Rule(|g| slope_at_x(g, slope_of_asin)),
     cases: |r| vec![Case::new(vec![r.range(&[2, 3], -0.9, 0.9)])],
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::asin, f64::asin);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::asin,
+             T: Float in floats_but_f32 => |x| x.via(f32::asin, f64::asin);
              T: ComplexNumber in complexes => |z| z.map(|z| z.asin()))
 };
 
@@ -60,7 +65,8 @@ static ACOS: Op = Op {
         })
     }),
     cases: |r| vec![Case::new(vec![r.range(&[2, 3], -0.9, 0.9)])],
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::acos, f64::acos);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::acos,
+             T: Float in floats_but_f32 => |x| x.via(f32::acos, f64::acos);
              T: ComplexNumber in complexes => |z| z.map(|z| z.acos()))
 };
 
@@ -74,7 +80,8 @@ static ATAN: Op = Op {
             g.unary("Reciprocal", sum)
         })
     }),
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::atan, f64::atan);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::atan,
+             T: Float in floats_but_f32 => |x| x.via(f32::atan, f64::atan);
              T: ComplexNumber in complexes => |z| z.map(|z| z.atan()))
 };
 
@@ -93,7 +100,8 @@ static ATAN2: Op = Op {
         let dx = g.binary("Mul", minus, scaled)?;
         broadcast_pair(g, dy, dx)
     }),
-    ..binary!(BINARY, T: Float in floats => |y, x| y.via2(x, f32::atan2, f64::atan2))
+    ..binary!(BINARY, f32 by elementary::atan2,
+              T: Float in floats_but_f32 => |y, x| y.via2(x, f32::atan2, f64::atan2))
 };
 
 /// 1 / sqrt(1 - x²).

@@ -5,6 +5,7 @@ use super::stateless_key::example_key;
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
 use thalweg_math::random::{self, Uniform};
+use thalweg_math::rounding::Round;
 
 pub static STOCHASTIC_CAST_TO_INT: Op = Op {
     name: "StochasticCastToInt",
@@ -45,11 +46,11 @@ fn of<F: Float, T: Integer>(c: &mut OpCall<'_>) -> Result<()> {
     let (values, chances) = (c.slice::<F>(0)?, chances.as_slice::<f32>()?);
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     for_chunks_of(c.par(), out.as_mut_slice::<T>()?, 1, 1 << 14, &|range, out| {
-        for (i, out) in range.zip(out) {
-            let (x, chance) = (values[i].to_f64(), f64::from(chances[i]));
+        for ((x, chance), out) in values[range.clone()].iter().zip(&chances[range]).zip(out) {
+            let (x, chance) = (x.to_f64(), f64::from(*chance));
             // The distance from zero is what is rounded.
-            let rounded = (x.abs() + 1.0 - chance).floor().max(x.abs().floor()).copysign(x);
-            let whole = if x == x.floor() { x } else { rounded };
+            let rounded = (x.abs() + 1.0 - chance).down().max(x.abs().down()).copysign(x);
+            let whole = if x == x.down() { x } else { rounded };
             // Conversion saturates; NaN becomes 0.
             *out = T::from_f64(whole);
         }

@@ -3,6 +3,7 @@
 use crate::elementwise::binary_alike;
 use crate::gradients::slope_at_x;
 use crate::prelude::*;
+use thalweg_math::elementary;
 
 pub static OPS: &[&Op] = &[
     &ELU,
@@ -112,7 +113,8 @@ pub static ELU: Op = Op {
     name: "Elu",
     doc: "features where positive, exp(features) - 1 elsewhere.",
     grad: Rule(|g| grad_op(g, "EluGrad")),
-    ..unary!(ACTIVATION, T: Float in floats => |x| if x < T::ZERO { x.via(f32::exp_m1, f64::exp_m1) } else { x })
+    ..unary!(ACTIVATION, fused, f32 by elementary::elu,
+             T: Float in floats_but_f32 => |x| if x < T::ZERO { x.via(f32::exp_m1, f64::exp_m1) } else { x })
 };
 
 static ELU_GRAD: Op = Op {
@@ -160,7 +162,7 @@ static SOFTPLUS: Op = Op {
     name: "Softplus",
     doc: "log(exp(features) + 1), elementwise.",
     grad: Rule(|g| slope_at_x(g, |g, x| g.unary("Sigmoid", x))),
-    ..unary!(ACTIVATION, T: Float in floats => |x| softplus(x))
+    ..unary!(ACTIVATION, fused, f32 by elementary::softplus, T: Float in floats_but_f32 => |x| softplus(x))
 };
 
 #[inline]

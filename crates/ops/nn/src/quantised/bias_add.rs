@@ -1,7 +1,7 @@
 //! `QuantizedBiasAdd`: images and a bias in 8 bits, moved to a common range of 32 bits and added there.
 
 use super::requantize::row;
-use crate::elementwise::for_chunks_of;
+use crate::elementwise::for_slices;
 use crate::levels::{Levels, Rounding, bounds, integers, quantised};
 use crate::prelude::*;
 
@@ -81,10 +81,8 @@ fn add(c: &mut OpCall<'_>) -> Result<()> {
     let (stored, bias) = (integers(c.input(0)?)?, bias.as_slice::<i32>()?);
     let (x, line) = (stored.as_slice::<i32>()?, Levels::new(dtype, of_input)?.line());
     let mut out = Tensor::uninit(DataType::Int32, shape)?;
-    for_chunks_of(c.par(), out.as_mut_slice::<i32>()?, 1, 1 << 14, &|range, out| {
-        for (i, out) in range.zip(out) {
-            *out = moved(x[i], line, &rounding).wrapping_add(bias[i % channels]);
-        }
+    for_slices(c.par(), (bias, 1), x, out.as_mut_slice::<i32>()?, |bias, x| {
+        moved(x, line, &rounding).wrapping_add(*bias)
     });
     c.set(0, quantised(out, DataType::Qint32)?);
     c.set(1, Tensor::scalar(-reach));

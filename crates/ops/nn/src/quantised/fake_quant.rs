@@ -1,7 +1,7 @@
 //! `FakeQuantWithMinMaxArgs`, `..Vars`, `..VarsPerChannel` and their gradients: floats rounded to the levels that a quantised
 //! type would have, for training.
 
-use crate::elementwise::for_chunks_of;
+use crate::elementwise::for_slices;
 use crate::prelude::*;
 use thalweg_math::rounding::Round;
 
@@ -154,6 +154,8 @@ struct Nudged {
     high: f32,
     scale: f32,
     inverse: f32,
+    /// The number of the level of 0.
+    zero: f32,
 }
 
 impl Nudged {
@@ -162,14 +164,15 @@ impl Nudged {
         let inverse = (highest - lowest) / (high - low);
         // Saturates as a level does; NaN is 0.
         let zero = (lowest - low / scale).clamp(lowest, highest).round() as u16 as f32;
-        Nudged { low: (lowest - zero) * scale, high: (highest - zero) * scale, scale, inverse }
+        let (low, high) = ((lowest - zero) * scale, (highest - zero) * scale);
+        Nudged { low, high, scale, inverse, zero: (-low * inverse + 0.5).floor() }
     }
 
+    #[inline]
     fn round(&self, x: f32) -> f32 {
-        let zero = (-self.low * self.inverse + 0.5).floor();
         let clamped = if x < self.high { x } else { self.high };
         let clamped = if clamped > self.low { clamped } else { self.low };
-        ((clamped - self.low) * self.inverse - zero + 0.5).down() * self.scale
+        ((clamped - self.low) * self.inverse - self.zero + 0.5).down() * self.scale
     }
 
     fn has(&self, x: f32) -> bool {
@@ -223,10 +226,8 @@ fn vars(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let bounds = bounds(c, 0, 1, levels)?;
         let mut out = Tensor::uninit(DataType::Float, c.shape(0)?.clone())?;
         let x = c.slice::<f32>(0)?;
-        for_chunks_of(c.par(), out.as_mut_slice::<f32>()?, 1, 1 << 14, &|range, out| {
-            for (i, out) in range.zip(out) {
-                *out = bounds[i % bounds.len()].map_or(0.0, |b| b.round(x[i]));
-            }
+        for_slices(c.par(), (&bounds, 1), x, out.as_mut_slice::<f32>()?, |bounds, x| {
+            bounds.map_or(0.0, |b| b.round(x))
         });
         c.set(0, out);
         Ok(())
@@ -249,20 +250,21 @@ fn vars_gradient(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let (mut below, mut above) =
             (reserve::filled(bounds.len(), 0f64)?, reserve::filled(bounds.len(), 0f64)?);
         // One thread: the sums need a fixed order, and the op is small beside the layer it follows.
-        for (i, out) in out.as_mut_slice::<f32>()?.iter_mut().enumerate() {
-            let channel = i % bounds.len();
-            *out = match bounds[channel] {
-                None => dy[i],
-                Some(b) if b.has(x[i]) => dy[i],
-                Some(b) => {
-                    if x[i] < b.low {
-                        below[channel] += f64::from(dy[i]);
-                    } else if x[i] > b.high {
-                        above[channel] += f64::from(dy[i]);
-                    }
-                    0.0 * dy[i]
-                }
-            };
+        let count = bounds.len().max(1);
+        let rows = dy.chunks_exact(count).zip(x.chunks_exact(count));
+        for ((dy, x), out) in rows.zip(out.as_mut_slice::<f32>()?.chunks_exact_mut(count)) {
+            let sums = below.iter_mut().zip(&mut above).zip(&bounds);
+            for (((dy, x), out), ((below, above), bounds)) in dy.iter().zip(x).zip(out).zip(sums) {
+                let Some(b) = bounds else {
+                    *out = *dy;
+                    continue;
+                };
+                // Without branches, which noise would mislead.
+                let (is_below, is_above) = (*x < b.low, *x > b.high);
+                *below += f64::from(if is_below { *dy } else { 0.0 });
+                *above += f64::from(if is_above { *dy } else { 0.0 });
+                *out = if b.has(*x) { *dy } else { 0.0 * *dy };
+            }
         }
         c.set(0, out);
         for (output, sums) in [(1, below), (2, above)] {

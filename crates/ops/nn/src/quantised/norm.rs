@@ -1,7 +1,7 @@
 //! `QuantizedInstanceNorm` and `QuantizedBatchNormWithGlobalNormalization`.
 
 use super::requantize::row;
-use crate::elementwise::for_chunks_of;
+use crate::elementwise::{for_chunks_of, for_slices};
 use crate::levels::{Levels, bounds, integers, quantised};
 use crate::prelude::*;
 
@@ -197,11 +197,8 @@ fn batch_norm(c: &mut OpCall<'_>) -> Result<()> {
     let stored = integers(c.input(0)?)?;
     let x = stored.as_slice::<i32>()?;
     let mut out = Tensor::uninit(DataType::Int32, shape)?;
-    for_chunks_of(c.par(), out.as_mut_slice::<i32>()?, 1, 1 << 14, &|range, out| {
-        for (i, out) in range.zip(out) {
-            let (scale, offset) = lines[i % depth];
-            *out = (moved[x[i] as usize & 255].wrapping_mul(scale) / one).wrapping_add(offset);
-        }
+    for_slices(c.par(), (&lines, 1), x, out.as_mut_slice::<i32>()?, |(scale, offset), x: i32| {
+        (moved[x as usize & 255].wrapping_mul(*scale) / one).wrapping_add(*offset)
     });
     c.set(0, quantised(out, DataType::Qint32)?);
     c.set(1, Tensor::scalar(RANGE.0));

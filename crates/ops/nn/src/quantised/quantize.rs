@@ -1,7 +1,7 @@
 //! `QuantizeV2` and `Dequantize`: floats to integers that stand for a range, and back.
 
 use crate::convert::converted;
-use crate::elementwise::for_chunks_of;
+use crate::elementwise::for_slices;
 use crate::levels::{Levels, Rounding, integers, limits, quantised};
 use crate::prelude::*;
 use thalweg_math::rounding::Round;
@@ -136,16 +136,19 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let (count, inner) = slices(&shape, axis, mode)?;
         let ranges = ranges(c, count, axis)?.into_iter().map(|range| {
             let range = widened(range, apart)?;
-            Quantiser::new(mode, dtype, range, narrow, to_even)
+            Quantiser::new(mode, dtype, range, narrow)
         });
         let ranges = reserve::try_collect(ranges)?;
         let x = c.slice::<f32>(0)?;
         let mut out = Tensor::uninit(DataType::Int32, shape)?;
-        for_chunks_of(c.par(), out.as_mut_slice::<i32>()?, 1, 1 << 14, &|range, out| {
-            for (i, out) in range.zip(out) {
-                *out = ranges[i / inner.max(1) % count].level(x[i]);
-            }
-        });
+        let (slices, levels) = ((ranges.as_slice(), inner), out.as_mut_slice::<i32>()?);
+        // Chosen here: a choice for each element would take longer than the rest.
+        match (mode, to_even) {
+            (Mode::Combined, _) => for_slices(c.par(), slices, x, levels, Quantiser::with_offset),
+            (Mode::First, _) => for_slices(c.par(), slices, x, levels, |q, x| q.rounding.level(x)),
+            (Mode::Scaled, true) => for_slices(c.par(), slices, x, levels, Quantiser::scaled_to_even),
+            (Mode::Scaled, false) => for_slices(c.par(), slices, x, levels, Quantiser::scaled),
+        }
         let low = reserve::collect(ranges.iter().map(|r| r.low))?;
         let high = reserve::collect(ranges.iter().map(|r| r.high))?;
         c.set(0, quantised(out, dtype)?);
@@ -170,63 +173,59 @@ fn widened((low, high): (f32, f32), apart: f32) -> Result<(f32, f32)> {
 struct Quantiser {
     low: f32,
     high: f32,
-    how: How,
-}
-
-enum How {
-    /// (x - low) * scale + base, rounded.
-    Offset {
-        scale: f32,
-        base: f32,
-    },
-    First(Rounding),
-    /// x * scale, rounded.
-    Scaled {
-        scale: f32,
-        to_even: bool,
-    },
+    /// (x - low) * scale + base, or x * scale, rounded.
+    scale: f32,
+    base: f32,
+    /// Of `Mode::First`.
+    rounding: Rounding,
 }
 
 impl Quantiser {
-    fn new(
-        mode: Mode,
-        dtype: DataType,
-        (low, high): (f32, f32),
-        narrow: bool,
-        to_even: bool,
-    ) -> Result<Quantiser> {
+    fn new(mode: Mode, dtype: DataType, (low, high): (f32, f32), narrow: bool) -> Result<Quantiser> {
         let (least, most) = limits(dtype)?;
+        let rounding = Levels::new(dtype, (low, high))?.rounding();
         Ok(match mode {
             Mode::Combined => {
                 let scale = ((most - least) as f64 / f64::from(high - low)) as f32;
-                Quantiser { low, high, how: How::Offset { scale, base: least as f32 } }
+                Quantiser { low, high, scale, base: least as f32, rounding }
             }
-            Mode::First => {
-                let how = How::First(Levels::new(dtype, (low, high))?.rounding());
-                Quantiser { low, high, how }
-            }
+            Mode::First => Quantiser { low, high, scale: 0.0, base: 0.0, rounding },
             Mode::Scaled => {
                 // The side that reaches further decides; 0 stays 0.
                 let side =
                     |level: f32, bound: f32| if level * bound > 0.0 { level / bound } else { f32::MAX };
                 let (least, most) = ((least + i64::from(narrow)) as f32, most as f32);
                 let scale = side(least, low).min(side(most, high));
-                Quantiser { low: least / scale, high: most / scale, how: How::Scaled { scale, to_even } }
+                Quantiser { low: least / scale, high: most / scale, scale, base: 0.0, rounding }
             }
         })
     }
 
-    fn level(&self, x: f32) -> i32 {
-        let clamped = x.min(self.high).max(self.low);
-        let level = match &self.how {
-            How::Offset { scale, base } => ((clamped - self.low) * scale + base).half_away(),
-            How::First(rounding) => return rounding.level(x),
-            How::Scaled { scale, to_even: true } => (clamped * scale).nearest(),
-            How::Scaled { scale, .. } => (clamped * scale).half_away(),
-        };
-        // 2^31, which the highest int32 rounds to, wraps in TensorFlow, too.
-        if level < 2147483648.0 { level as i32 } else { i32::MIN }
+    #[inline]
+    fn clamped(&self, x: f32) -> f32 {
+        x.min(self.high).max(self.low)
     }
+
+    #[inline]
+    fn with_offset(&self, x: f32) -> i32 {
+        as_level(((self.clamped(x) - self.low) * self.scale + self.base).half_away())
+    }
+
+    #[inline]
+    fn scaled(&self, x: f32) -> i32 {
+        as_level((self.clamped(x) * self.scale).half_away())
+    }
+
+    #[inline]
+    fn scaled_to_even(&self, x: f32) -> i32 {
+        as_level((self.clamped(x) * self.scale).nearest())
+    }
+}
+
+/// 2^31, which the highest int32 rounds to, wraps in TensorFlow, too.
+#[inline]
+fn as_level(level: f32) -> i32 {
+    if level < 2147483648.0 { level as i32 } else { i32::MIN }
 }
 
 fn prepare_back(node: &KernelNode) -> Result<Box<dyn Kernel>> {
@@ -245,11 +244,9 @@ fn prepare_back(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let stored = integers(c.input(0)?)?;
         let stored = stored.as_slice::<i32>()?;
         let mut out = Tensor::uninit(DataType::Float, shape)?;
-        for_chunks_of(c.par(), out.as_mut_slice::<f32>()?, 1, 1 << 14, &|range, out| {
-            for (i, out) in range.zip(out) {
-                let (shift, scale, offset) = lines[i / inner.max(1) % count];
-                *out = (stored[i] as f32 + shift) * scale + offset;
-            }
+        for_slices(c.par(), (&lines, inner), stored, out.as_mut_slice::<f32>()?, |line, stored: i32| {
+            let (shift, scale, offset) = *line;
+            (stored as f32 + shift) * scale + offset
         });
         c.set(0, converted(&out, dtype)?);
         Ok(())
@@ -280,8 +277,13 @@ mod tests {
     const X: [f32; 9] = [-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5, 3.0];
 
     fn levels(mode: Mode, dtype: DataType) -> Vec<i32> {
-        let q = Quantiser::new(mode, dtype, widened((-1.0, 2.0), 0.01).unwrap(), false, false).unwrap();
-        X.iter().map(|x| q.level(*x)).collect()
+        let q = Quantiser::new(mode, dtype, widened((-1.0, 2.0), 0.01).unwrap(), false).unwrap();
+        let level = |x: &f32| match mode {
+            Mode::Combined => q.with_offset(*x),
+            Mode::First => q.rounding.level(*x),
+            Mode::Scaled => q.scaled(*x),
+        };
+        X.iter().map(level).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `QuantizeAndDequantize` and its versions 2 to 4: floats rounded to levels that keep 0, by a scale.
 
-use crate::elementwise::for_chunks_of;
+use crate::elementwise::for_slices;
 use crate::prelude::*;
 use thalweg_math::rounding::Round;
 
@@ -223,6 +223,16 @@ struct Scale<T> {
     high: T,
 }
 
+impl<T: Float> Scale<T> {
+    /// The float of the level next to x.
+    #[inline(always)]
+    fn of(&self, x: T, single: fn(f32) -> f32, double: fn(f64) -> f64) -> T {
+        let x = if x > self.high { self.high } else { x };
+        let x = if x < self.low { self.low } else { x };
+        x.mul(self.scale).via(single, double).mul(self.inverse)
+    }
+}
+
 fn prepare<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let how = How::of(node)?;
     let attrs_range = match node.inputs.len() {
@@ -276,29 +286,23 @@ fn run<T: Float>(c: &mut OpCall<'_>, how: How, attrs_range: Option<(f32, f32)>) 
     } else {
         measured_ranges(x, channels, inner)?
     };
-    let scales = reserve::collect(ranges.into_iter().map(|(low, high)| how.scale(bits, low, high)))?;
+    let scale = |(low, high)| match how.scale(bits, low, high) {
+        scale if how.given => scale,
+        // The elements are not beyond their own range.
+        scale => Scale { low: T::lowest(), high: T::highest(), ..scale },
+    };
+    let scales = reserve::collect(ranges.into_iter().map(scale))?;
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
-    for_chunks_of(c.par(), out.as_mut_slice::<T>()?, 1, 1 << 14, &|range, out| {
-        for (i, out) in range.zip(out) {
-            let s = scales[i / inner.max(1) % channels];
-            let mut v = x[i];
-            if how.given {
-                v = if v > s.high { s.high } else { v };
-                v = if v < s.low { s.low } else { v };
-            }
-            *out = rounded(v.mul(s.scale), how.half_up).mul(s.inverse);
-        }
-    });
+    let (slices, out_values) = ((scales.as_slice(), inner), out.as_mut_slice::<T>()?);
+    if how.half_up {
+        for_slices(c.par(), slices, x, out_values, |s, v| {
+            s.of(v, |x| (x + 0.5).down(), |x| (x + 0.5).down())
+        });
+    } else {
+        for_slices(c.par(), slices, x, out_values, |s, v| s.of(v, f32::nearest, f64::nearest));
+    }
     c.set(0, out);
     Ok(())
-}
-
-fn rounded<T: Float>(x: T, half_up: bool) -> T {
-    if half_up {
-        x.via(|x| (x + 0.5).down(), |x| (x + 0.5).down())
-    } else {
-        x.via(f32::nearest, f64::nearest)
-    }
 }
 
 fn given_ranges<T: Float>(
@@ -368,13 +372,12 @@ fn prepare_grad<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         }
         let mut out = Tensor::uninit(T::DTYPE, shape)?;
         let [dy, x, low, high] = [c.slice::<T>(0)?, c.slice::<T>(1)?, c.slice::<T>(2)?, c.slice::<T>(3)?];
-        for_chunks_of(c.par(), out.as_mut_slice::<T>()?, 1, 1 << 14, &|range, out| {
-            for (i, out) in range.zip(out) {
-                let at = i / inner.max(1) % channels;
-                let factor = if x[i] >= low[at] && x[i] <= high[at] { T::ONE } else { T::ZERO };
-                *out = dy[i].mul(factor);
-            }
+        let bounds = reserve::collect(low.iter().copied().zip(high.iter().copied()))?;
+        let factors = out.as_mut_slice::<T>()?;
+        for_slices(c.par(), (&bounds, inner), x, factors, |(low, high), x| {
+            if x >= *low && x <= *high { T::ONE } else { T::ZERO }
         });
+        factors.iter_mut().zip(dy).for_each(|(factor, dy)| *factor = dy.mul(*factor));
         let zeros =
             [Tensor::zeros(T::DTYPE, c.shape(2)?.clone())?, Tensor::zeros(T::DTYPE, c.shape(3)?.clone())?];
         c.set(0, out);

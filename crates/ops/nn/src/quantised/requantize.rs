@@ -1,7 +1,7 @@
 //! Sums of products, in 32 bits, to 8 bits: the range that is in use, and the integers that stand for the same floats in
 //! another range; for all elements or for each channel.
 
-use crate::elementwise::for_chunks_of;
+use crate::elementwise::{for_chunks_of, for_slices};
 use crate::levels::{Levels, bound, bounds, integers, quantised};
 use crate::prelude::*;
 use thalweg_math::rounding::Round;
@@ -288,18 +288,15 @@ fn requantize_per_channel(c: &mut OpCall<'_>) -> Result<()> {
     if least < 0 && low >= 0.0 {
         return Err(invalid!("If out_type is QINT8, requested_output_min must be negative, got {low}"));
     }
-    let (depth, reaches) = reaches(c)?;
+    let (_, reaches) = reaches(c)?;
     let widest = low.abs().max(high.abs());
     let scale = |reach: f32| most as f32 * (reach / widest / (1u32 << 31) as f32);
     let scales = reserve::collect(reaches.into_iter().map(scale))?;
     let stored = integers(c.input(0)?)?;
     let x = stored.as_slice::<i32>()?;
     let mut out = Tensor::uninit(DataType::Int32, c.shape(0)?.clone())?;
-    for_chunks_of(c.par(), out.as_mut_slice::<i32>()?, 1, 1 << 14, &|range, out| {
-        for (i, out) in range.zip(out) {
-            let level = (x[i] as f32 * scales[i % depth]).nearest();
-            *out = level.clamp(least as f32, most as f32) as i32;
-        }
+    for_slices(c.par(), (&scales, 1), x, out.as_mut_slice::<i32>()?, |scale, x: i32| {
+        (x as f32 * scale).nearest().clamp(least as f32, most as f32) as i32
     });
     c.set(0, quantised(out, dtype)?);
     c.set(1, Tensor::scalar(low));

@@ -197,11 +197,15 @@ fn run_grad<T: Real>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
         let places = long_places::<T>(c, &grid, images, &output)?;
         let (dy, depth) = (c.slice::<T>(2)?, output.dim(3)?);
         let (per_output, per_image) = (output.elements() / grid.batch, images.elements() / grid.batch);
-        for (i, (out, place)) in
-            out.as_mut_slice::<T>()?.iter_mut().zip(places.as_slice::<i64>()?).enumerate()
-        {
-            if *place >= 0 {
-                *out = dy[i / per_output * per_image + *place as usize * depth + i % depth];
+        let places = places.as_slice::<i64>()?.chunks(per_output);
+        let images = out.as_mut_slice::<T>()?.chunks_mut(per_output).zip(places);
+        for ((out, places), dy) in images.zip(dy.chunks(per_image)) {
+            for (out, places) in out.chunks_mut(depth).zip(places.chunks(depth)) {
+                for (channel, (out, place)) in out.iter_mut().zip(places).enumerate() {
+                    if *place >= 0 {
+                        *out = dy[*place as usize * depth + channel];
+                    }
+                }
             }
         }
     }

@@ -79,10 +79,16 @@ fn prepare<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             let (x, depth) = (c.slice::<T>(0)?, images.dim(3)?);
             let (per_image, per_output) = (x.len() / grid.batch, out.elements() / grid.batch);
             let at = places.as_mut_slice::<i64>()?;
-            for (i, (out, at)) in out.as_mut_slice::<T>()?.iter_mut().zip(at).enumerate() {
-                let (image, inside) = (i / per_output * per_image, *at as usize * depth + i % depth);
-                *out = x[image + inside];
-                *at = (if all_images { image + inside } else { inside }) as i64;
+            let images = out.as_mut_slice::<T>()?.chunks_mut(per_output).zip(at.chunks_mut(per_output));
+            for (image, (out, at)) in images.enumerate() {
+                let image = image * per_image;
+                for (out, at) in out.chunks_mut(depth).zip(at.chunks_mut(depth)) {
+                    for (channel, (out, at)) in out.iter_mut().zip(at).enumerate() {
+                        let inside = *at as usize * depth + channel;
+                        *out = x[image + inside];
+                        *at = (if all_images { image + inside } else { inside }) as i64;
+                    }
+                }
             }
         }
         let argmax = match c.output_type(1)? {

@@ -1,7 +1,9 @@
 //! Scales and zero points, and the integer arithmetic that changes them.
 
+use crate::elementwise::for_slices;
 use crate::levels::integers;
 use crate::prelude::*;
+use thalweg_math::parallel::Parallel;
 use thalweg_math::rounding::Round;
 
 /// Scales and zero points along an axis, or one of each for all elements.
@@ -61,23 +63,24 @@ impl Affine {
         Affine::of(c, i, shape, axis)
     }
 
+    /// Of a slice; an axis without slices has none.
     pub fn scale(&self, i: usize) -> f32 {
-        self.scales[if self.axis.is_some() { i } else { 0 }]
+        self.scales.get(if self.axis.is_some() { i } else { 0 }).copied().unwrap_or(1.0)
     }
 
     pub fn zero(&self, i: usize) -> i32 {
-        self.zeros[if self.axis.is_some() { i } else { 0 }]
+        self.zeros.get(if self.axis.is_some() { i } else { 0 }).copied().unwrap_or(0)
     }
 
     /// The integers of a tensor less their zero points.
-    pub fn centred(&self, x: &Tensor) -> Result<Tensor> {
+    pub fn centred(&self, par: &dyn Parallel, x: &Tensor) -> Result<Tensor> {
         let (along, inner) = runs(x.shape(), self.axis)?;
-        let mut x = integers(x)?;
-        for (i, run) in x.as_mut_slice::<i32>()?.chunks_mut(inner).enumerate() {
-            let zero = self.zero(i % along);
-            run.iter_mut().for_each(|x| *x = x.wrapping_sub(zero));
-        }
-        Ok(x)
+        let x = integers(x)?;
+        let zeros = reserve::collect((0..along).map(|i| self.zero(i)))?;
+        let mut out = Tensor::uninit(DataType::Int32, x.shape().clone())?;
+        let (x, values) = (x.as_slice::<i32>()?, out.as_mut_slice::<i32>()?);
+        for_slices(par, (&zeros, inner), x, values, |zero, x| x.wrapping_sub(*zero));
+        Ok(out)
     }
 }
 

@@ -133,7 +133,7 @@ fn convolution(c: &mut OpCall<'_>) -> Result<()> {
     if rhs.axis.is_none() && to.axis.is_some() {
         return Err(invalid!("if rhs is quantized per-tensor, so must output be"));
     }
-    let mut sums = sums(c, &sizes, &lhs.centred(c.input(0)?)?, &rhs.centred(c.input(1)?)?)?;
+    let mut sums = sums(c, &sizes, &lhs.centred(c.par(), c.input(0)?)?, &rhs.centred(c.par(), c.input(1)?)?)?;
     let finish = Requantiser::new(&lhs, &rhs, &to, sizes.outputs, limits(c.attrs(), "output_")?)?;
     for pixel in sums.as_mut_slice::<i32>()?.chunks_exact_mut(sizes.outputs.max(1)) {
         pixel.iter_mut().enumerate().for_each(|(i, x)| *x = finish.level(*x, i));
@@ -150,7 +150,7 @@ fn hybrid(c: &mut OpCall<'_>) -> Result<()> {
     let lhs = ordered(c, c.input(0)?, &sizes)?;
     let (lhs, scales) = quantised_rows(&lhs)?;
     let lhs = put_back(c, &lhs, &sizes)?;
-    let sums = sums(c, &sizes, &lhs, &rhs.centred(c.input(1)?)?)?;
+    let sums = sums(c, &sizes, &lhs, &rhs.centred(c.par(), c.input(1)?)?)?;
     let mut out = Tensor::uninit(DataType::Float, sums.shape().clone())?;
     let (outputs, batch) = (sizes.outputs.max(1), sizes.batch / sizes.batch_groups);
     let group = (sizes.outputs / sizes.batch_groups).max(1);

@@ -89,7 +89,12 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 fn dot(c: &mut OpCall<'_>) -> Result<()> {
     let lhs = Affine::along(c, 2, c.shape(0)?, "lhs_quantization_axis", &[])?;
     let rhs = Affine::along(c, 4, c.shape(1)?, "rhs_quantization_axis", &[1])?;
-    let mut out = multiplied(c.par(), &lhs.centred(c.input(0)?)?, &rhs.centred(c.input(1)?)?, [false; 2])?;
+    let mut out = multiplied(
+        c.par(),
+        &lhs.centred(c.par(), c.input(0)?)?,
+        &rhs.centred(c.par(), c.input(1)?)?,
+        [false; 2],
+    )?;
     let to = Affine::along(c, 6, out.shape(), "output_quantization_axis", &[1])?;
     if rhs.axis.is_none() && to.axis.is_some() {
         return Err(invalid!("if rhs is quantized per-tensor, so must output be"));
@@ -133,7 +138,7 @@ impl Requantiser {
 fn hybrid(c: &mut OpCall<'_>) -> Result<()> {
     let rhs = Affine::along(c, 2, c.shape(1)?, "rhs_quantization_axis", &[1])?;
     let (lhs, scales) = quantised_rows(c.input(0)?)?;
-    let sums = multiplied(c.par(), &lhs, &rhs.centred(c.input(1)?)?, [false; 2])?;
+    let sums = multiplied(c.par(), &lhs, &rhs.centred(c.par(), c.input(1)?)?, [false; 2])?;
     let columns = sums.shape().dim(1)?.max(1);
     let mut out = Tensor::uninit(DataType::Float, sums.shape().clone())?;
     let rows = out

@@ -2,8 +2,10 @@
 
 use super::affine::{Affine, Multiplier, level, limits, runs};
 use crate::broadcast::BroadcastPlan;
+use crate::elementwise::for_slices;
 use crate::levels::{integers, quantised};
 use crate::prelude::*;
+use thalweg_math::parallel::Parallel;
 
 pub static OPS: &[&Op] = &[
     &UNIFORM_DEQUANTIZE,
@@ -179,13 +181,15 @@ fn quantize(c: &mut OpCall<'_>) -> Result<()> {
     let (limits, (along, inner)) = (limits(c.attrs(), "")?, runs(&shape, affine.axis)?);
     let x = c.slice::<f32>(0)?;
     let mut out = Tensor::uninit(DataType::Int32, shape)?;
-    for (i, (x, out)) in x.chunks(inner).zip(out.as_mut_slice::<i32>()?.chunks_mut(inner)).enumerate() {
-        let (per_scale, zero) = (1.0 / affine.scale(i % along), affine.zero(i % along));
-        if !per_scale.is_finite() {
-            return Err(invalid!("1 / scale must be finite, got scale {}", affine.scale(i % along)));
-        }
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = level(*x, per_scale, zero, limits));
-    }
+    let slice = |i| match 1.0 / affine.scale(i) {
+        inverse if inverse.is_finite() => Ok((inverse, affine.zero(i))),
+        _ => Err(invalid!("1 / scale must be finite, got scale {}", affine.scale(i))),
+    };
+    // No elements need no scales.
+    let slices = if x.is_empty() { Vec::new() } else { reserve::try_collect((0..along).map(slice))? };
+    for_slices(c.par(), (&slices, inner), x, out.as_mut_slice::<i32>()?, |(per_scale, zero), x| {
+        level(x, *per_scale, *zero, limits)
+    });
     c.set(0, quantised(out, c.output_type(0)?)?);
     Ok(())
 }
@@ -194,26 +198,35 @@ fn dequantize(c: &mut OpCall<'_>) -> Result<()> {
     let shape = c.shape(0)?.clone();
     let affine = Affine::of(c, 1, &shape, c.attrs().int("quantization_axis")?)?;
     let (along, inner) = runs(&shape, affine.axis)?;
-    let x = affine.centred(c.input(0)?)?;
+    let x = affine.centred(c.par(), c.input(0)?)?;
     let mut out = Tensor::uninit(DataType::Float, shape)?;
-    let each = x.as_slice::<i32>()?.chunks(inner).zip(out.as_mut_slice::<f32>()?.chunks_mut(inner));
-    for (i, (x, out)) in each.enumerate() {
-        let scale = affine.scale(i % along);
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = *x as f32 * scale);
-    }
+    let scales = reserve::collect((0..along).map(|i| affine.scale(i)))?;
+    let (x, values) = (x.as_slice::<i32>()?, out.as_mut_slice::<f32>()?);
+    for_slices(c.par(), (&scales, inner), x, values, |scale, x| x as f32 * scale);
     c.set(0, out);
     Ok(())
 }
 
 /// The integers of `x`, whose scales and zero points are `from`, by those of `to`.
-fn requantized(x: &Tensor, from: &Affine, to: &Affine, (least, most): (i32, i32)) -> Result<Tensor> {
+fn requantized(
+    par: &dyn Parallel,
+    x: &Tensor,
+    from: &Affine,
+    to: &Affine,
+    (least, most): (i32, i32),
+) -> Result<Tensor> {
     let (along, inner) = runs(x.shape(), from.axis.or(to.axis))?;
-    let mut out = from.centred(x)?;
-    for (i, run) in out.as_mut_slice::<i32>()?.chunks_mut(inner).enumerate() {
-        let factor = Multiplier::new(f64::from(from.scale(i % along)) / f64::from(to.scale(i % along)))?;
-        let zero = to.zero(i % along);
-        run.iter_mut().for_each(|x| *x = factor.times(*x).wrapping_add(zero).min(most).max(least));
-    }
+    let x = from.centred(par, x)?;
+    let mut out = Tensor::uninit(DataType::Int32, x.shape().clone())?;
+    let x = x.as_slice::<i32>()?;
+    let slice = |i| {
+        let factor = Multiplier::new(f64::from(from.scale(i)) / f64::from(to.scale(i)))?;
+        Ok((factor, to.zero(i)))
+    };
+    let slices = if x.is_empty() { Vec::new() } else { reserve::try_collect((0..along).map(slice))? };
+    for_slices(par, (&slices, inner), x, out.as_mut_slice::<i32>()?, |(factor, zero), x| {
+        factor.times(x).wrapping_add(*zero).min(most).max(least)
+    });
     Ok(out)
 }
 
@@ -226,7 +239,7 @@ fn requantize(c: &mut OpCall<'_>) -> Result<()> {
             "If input and output is both per-axis quantized, the quantization axis must be same."
         ));
     }
-    let out = requantized(c.input(0)?, &from, &to, limits(c.attrs(), "output_")?)?;
+    let out = requantized(c.par(), c.input(0)?, &from, &to, limits(c.attrs(), "output_")?)?;
     c.set(0, quantised(out, c.output_type(0)?)?);
     Ok(())
 }
@@ -253,15 +266,17 @@ fn add(c: &mut OpCall<'_>) -> Result<()> {
         }
         let zeros = reserve::filled(to.zeros.len(), 0)?;
         let to = Affine { scales: reserve::copied(&to.scales)?, zeros, axis: axis.flatten() };
-        requantized(x, &from, &to, (i32::MIN, i32::MAX))
+        requantized(c.par(), x, &from, &to, (i32::MIN, i32::MAX))
     };
     let (lhs, rhs) = (operand(0, "lhs_quantization_axis")?, operand(1, "rhs_quantization_axis")?);
-    let mut out = super::super::products::broadcast_pairs(&lhs, &rhs, i32::wrapping_add)?;
+    let sums = super::super::products::broadcast_pairs(&lhs, &rhs, i32::wrapping_add)?;
     let (along, inner) = runs(&shape, to.axis)?;
-    for (i, run) in out.as_mut_slice::<i32>()?.chunks_mut(inner).enumerate() {
-        let zero = to.zero(i % along);
-        run.iter_mut().for_each(|x| *x = x.wrapping_add(zero).min(most).max(least));
-    }
+    let zeros = reserve::collect((0..along).map(|i| to.zero(i)))?;
+    let mut out = Tensor::uninit(DataType::Int32, shape)?;
+    let (sums, values) = (sums.as_slice::<i32>()?, out.as_mut_slice::<i32>()?);
+    for_slices(c.par(), (&zeros, inner), sums, values, |zero, x: i32| {
+        x.wrapping_add(*zero).min(most).max(least)
+    });
     c.set(0, quantised(out, DataType::Qint32)?);
     Ok(())
 }
@@ -282,11 +297,11 @@ fn clip(c: &mut OpCall<'_>) -> Result<()> {
     let (low, high) = (integers(c.input(1)?)?, integers(c.input(2)?)?);
     let (low, high) = (low.as_slice::<i32>()?, high.as_slice::<i32>()?);
     let (along, inner) = runs(&shape, affine.axis)?;
-    let mut out = integers(c.input(0)?)?;
-    for (i, run) in out.as_mut_slice::<i32>()?.chunks_mut(inner).enumerate() {
-        let (low, high) = (low[i % along], high[i % along]);
-        run.iter_mut().for_each(|x| *x = (*x).max(low).min(high));
-    }
+    let bounds = reserve::collect((0..along).filter_map(|i| Some((*low.get(i)?, *high.get(i)?))))?;
+    let x = integers(c.input(0)?)?;
+    let mut out = Tensor::uninit(DataType::Int32, shape)?;
+    let (x, values) = (x.as_slice::<i32>()?, out.as_mut_slice::<i32>()?);
+    for_slices(c.par(), (&bounds, inner), x, values, |(low, high), x: i32| x.max(*low).min(*high));
     c.set(0, quantised(out, DataType::Qint32)?);
     Ok(())
 }
