@@ -27,6 +27,7 @@ pub struct KeepAliveOptions {
 }
 
 /// A request, encoded.
+#[derive(Clone)]
 pub struct Request {
     /// `/package.Service/Method`.
     method: String,
@@ -77,11 +78,12 @@ struct NewCall {
 
 type OnResponse = Box<dyn FnOnce(Result<ReceivedMessage>) + Send>;
 
-/// The stream of a call, 0 before it has one, and whether it was cancelled.
+/// The stream of a call, 0 before it has one, whether it was cancelled, and whether the peer has not processed it.
 #[derive(Default)]
 struct CallState {
     stream: AtomicU32,
     cancelled: AtomicBool,
+    refused: AtomicBool,
 }
 
 /// A call in flight.
@@ -97,6 +99,11 @@ impl OutgoingCall {
             // A closed connection has no calls.
             let _ = self.asks.send(Command::Cancel(self.ticket.clone()));
         }
+    }
+
+    /// Whether it failed before the peer did anything for it: it may be made again (RFC 9113, 8.7).
+    pub fn was_refused(&self) -> bool {
+        self.ticket.refused.load(Ordering::Relaxed)
     }
 }
 
@@ -129,7 +136,12 @@ impl ClientConnection {
     }
 
     pub fn is_closed(&self) -> bool {
-        self.asks.is_closed() || self.retired.load(Ordering::Relaxed)
+        self.asks.is_closed() || self.is_retired()
+    }
+
+    /// Whether the peer takes no more calls on it.
+    pub fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Relaxed)
     }
 }
 
@@ -250,6 +262,7 @@ struct Call {
     head: Head,
     taken: u32,
     done: OnResponse,
+    ticket: Arc<CallState>,
 }
 
 /// The last stream id; the connection is retired a little before.
@@ -306,7 +319,8 @@ impl Calls {
         writer.open(stream);
         writer.message(stream, [request.message].into(), Ending::Nothing, None);
         let message = MessageReader::new(ask.path, i32::MAX as usize);
-        self.under_way.insert(stream, Call { message, head: Head::default(), taken: 0, done: ask.done });
+        let call = Call { message, head: Head::default(), taken: 0, done: ask.done, ticket: ask.ticket };
+        self.under_way.insert(stream, call);
     }
 
     fn fail_all(&mut self, why: &str) {
@@ -314,6 +328,7 @@ impl Calls {
             answer(call.done, Err(lost(&self.address, why)));
         }
         for ask in std::mem::take(&mut self.waiting) {
+            ask.ticket.refused.store(true, Ordering::Relaxed);
             answer(ask.done, Err(lost(&self.address, why)));
         }
     }
@@ -391,6 +406,7 @@ impl Handler for Calls {
 
     fn reset(&mut self, stream: u32, code: u32) {
         if let Some(call) = self.under_way.remove(&stream) {
+            call.ticket.refused.store(code == frame::REFUSED_STREAM, Ordering::Relaxed);
             answer(call.done, Err(lost(&self.address, &format!("the call was reset (HTTP/2 error {code})"))));
         }
     }

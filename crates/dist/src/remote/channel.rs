@@ -1,14 +1,19 @@
-//! A blocking connection to a task: unary gRPC calls over one HTTP/2 connection, driven by its own thread.
+//! A blocking channel to a task: unary gRPC calls over one HTTP/2 connection at a time, driven by its own thread.
+//!
+//! A server may retire a connection at any time, as when it needs the slot of an idle one. The channel then opens another, and
+//! calls that the server has refused without processing them are made again there.
 
 use crate::net::client_connection::{ClientConnection, Request, open};
-use crate::net::credentials::Credentials;
+use crate::net::credentials::{Credentials, Outgoing};
+use crate::net::grpc::ReceivedMessage;
 use crate::net::grpc::content_scanner::NO_CONTENT;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
+use thalweg_core::sync::lock;
 use thalweg_proto::{Message, Name};
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 
 /// Timeout and cancellation of a call.
 #[derive(Clone, Default)]
@@ -20,9 +25,14 @@ pub struct Limits {
 pub struct Channel {
     /// Dropping it ends the thread.
     _alive: tokio::sync::oneshot::Sender<()>,
-    sender: ClientConnection,
+    runtime: Handle,
+    outgoing: Outgoing,
+    connection: Mutex<ClientConnection>,
     address: String,
 }
+
+/// How often a call is made that the server refuses to process.
+const TRIES: usize = 5;
 
 impl Channel {
     /// Connects to `grpc://host:port`, or with TLS to `grpcs://host:port`.
@@ -30,7 +40,7 @@ impl Channel {
         let (address, outgoing) = credentials.resolve(target)?;
         let (alive, ended) = tokio::sync::oneshot::channel::<()>();
         let (tx, rx) = mpsc::channel();
-        let to = address.clone();
+        let (to, how) = (address.clone(), outgoing.clone());
         std::thread::Builder::new()
             .name("thalweg-channel".into())
             .spawn(move || {
@@ -38,14 +48,14 @@ impl Channel {
                     Ok(r) => r,
                     Err(e) => return drop(tx.send(Err(Error::from(e)))),
                 };
-                let made = runtime.block_on(open(&to, None, &outgoing));
-                drop(tx.send(made));
+                let made = runtime.block_on(open(&to, None, &how));
+                drop(tx.send(made.map(|connection| (runtime.handle().clone(), connection))));
                 // Until the channel is dropped.
                 let _ = runtime.block_on(ended);
             })
             .map_err(Error::from)?;
-        let sender = rx.recv().map_err(|_| internal("the connection's thread ended"))??;
-        Ok(Channel { _alive: alive, sender, address })
+        let (runtime, connection) = rx.recv().map_err(|_| internal("the connection's thread ended"))??;
+        Ok(Channel { _alive: alive, runtime, outgoing, connection: Mutex::new(connection), address })
     }
 
     pub fn address(&self) -> &str {
@@ -60,10 +70,28 @@ impl Channel {
         limits: &Limits,
     ) -> Result<B> {
         let request = Request::new(path.to_string(), message)?;
+        let (mut answer, mut refused) = self.try_once(request.clone(), limits);
+        for _ in 1..TRIES {
+            if !refused {
+                break;
+            }
+            (answer, refused) = self.try_once(request.clone(), limits);
+        }
+        let (message, _) = answer?
+            .decode()
+            .map_err(|e| internal(format_args!("{} answered with a damaged message: {e}", self.address)))?;
+        Ok(message)
+    }
+
+    /// The response, and whether the server refused to process the call.
+    fn try_once(&self, request: Request, limits: &Limits) -> (Result<ReceivedMessage>, bool) {
+        let connection = match self.open_connection(limits) {
+            Ok(connection) => connection,
+            Err(e) => return (Err(e), false),
+        };
         let (tx, rx) = mpsc::channel();
         let answered = tx.clone();
-        let asking =
-            Arc::new(self.sender.ask(request, NO_CONTENT, Box::new(move |a| drop(answered.send(a)))));
+        let asking = Arc::new(connection.ask(request, NO_CONTENT, Box::new(move |a| drop(answered.send(a)))));
         let heard = limits.cancel.as_ref().map(|cancel| {
             let asking = asking.clone();
             let stop = move |e: &Error| {
@@ -79,10 +107,20 @@ impl Channel {
         if answer.is_err() {
             asking.cancel();
         }
-        let (message, _) = answer?
-            .decode()
-            .map_err(|e| internal(format_args!("{} answered with a damaged message: {e}", self.address)))?;
-        Ok(message)
+        let refused = answer.is_err() && asking.was_refused();
+        (answer, refused)
+    }
+
+    /// The connection, or another one if it is retired. One that was lost stays lost: what its server held may be gone too.
+    fn open_connection(&self, limits: &Limits) -> Result<ClientConnection> {
+        let mut connection = lock(&self.connection);
+        if connection.is_retired() {
+            let (tx, rx) = mpsc::channel();
+            let (to, how) = (self.address.clone(), self.outgoing.clone());
+            drop(self.runtime.spawn(async move { drop(tx.send(open(&to, None, &how).await)) }));
+            *connection = self.wait(&rx, limits.timeout)?;
+        }
+        Ok(connection.clone())
     }
 
     fn wait<T>(&self, rx: &mpsc::Receiver<Result<T>>, timeout: Option<Duration>) -> Result<T> {

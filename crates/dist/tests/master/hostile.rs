@@ -3,11 +3,13 @@
 use crate::common::*;
 use crate::raw::{self, Raw};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
-use thalweg_dist::{PeerLimits, ServerOptions};
+use thalweg_dist::{PeerLimits, RemoteRunOptions, RemoteSession, ServerOptions};
+use thalweg_graph::Graph;
 use thalweg_graph::convert::tensor_to_proto;
 use thalweg_proto::tensor_shape_proto::Dim;
 use thalweg_proto::*;
@@ -227,4 +229,34 @@ async fn giant_shapes_are_refused() {
     let s = b.create(&giant).await;
     assert_eq!(b.run(&s, &[], &["c:0"], &[]).await.status_code, 8, "the step that needs it is refused");
     still_serves(&mut b).await;
+}
+
+/// Regression: a session whose idle connection the server had closed for another peer failed its next step.
+#[tokio::test]
+async fn a_call_on_a_connection_that_is_retired_is_made_again_on_another() {
+    let b = bench().await;
+    let (server, listener) = (b.server.address(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let target = format!("grpc://{}", listener.local_addr().unwrap());
+    let serving = std::thread::spawn(move || {
+        // The first connection gets SETTINGS, and GOAWAY that refuses all its calls.
+        let (mut first, _) = listener.accept().unwrap();
+        first.write_all(&raw::settings(&[])).unwrap();
+        first.read_exact(&mut [0; 24]).unwrap();
+        first.write_all(&raw::frame(raw::GOAWAY, 0, 0, &[0; 8])).unwrap();
+        let (client, _) = listener.accept().unwrap();
+        let server = TcpStream::connect(server).unwrap();
+        let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        let there = std::thread::spawn(move || drop(std::io::copy(&mut from, &mut to)));
+        drop(std::io::copy(&mut { server }, &mut { client }));
+        drop((first, there));
+    });
+    let def = text::parse_graph_def(&format!("{CONSTANT}{SUM}")).unwrap();
+    let graph = Graph::from_def(Arc::new(thalweg_ops::registry()), &def).unwrap();
+    let session = RemoteSession::connect(&target, &graph, ConfigProto::default()).unwrap();
+    let one = Tensor::scalar(1.0f32);
+    let got =
+        session.run(&[("x:0".into(), one)], &["y:0".into()], &[], &RemoteRunOptions::default()).unwrap();
+    assert_eq!(got.0.len(), 1);
+    drop(session);
+    drop((b, serving));
 }

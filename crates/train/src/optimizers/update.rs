@@ -4,7 +4,8 @@ use super::{GradientOf, Optimizer, Power, Slot, nothing_to_train};
 use crate::initializers::Constant;
 use std::panic::Location;
 use thalweg_client::{
-    DataType, Gradient, IndexedSlices, OpBuilder, Operation, Output, Reuse, Result, Scope, Variable, VariableOptions,
+    DataType, Gradient, IndexedSlices, OpBuilder, Operation, Output, Result, Reuse, Scope, Variable,
+    VariableOptions,
 };
 
 /// A hyperparameter: a number, or a tensor that the graph computes, such as a schedule.

@@ -391,3 +391,18 @@ async fn a_server_that_is_silent_while_a_call_waits_is_asked_and_then_given_up()
     assert_eq!(e.code(), Code::Unavailable);
     assert!(e.message().contains("keep-alive timed out"), "{e}");
 }
+
+#[test]
+fn only_calls_that_the_server_has_not_processed_may_be_made_again() {
+    let mut b = Bench::new();
+    let refused = |ticket: &Arc<CallState>| ticket.refused.load(Ordering::Relaxed);
+    let tickets: Vec<_> = (1..=4).map(|n| b.ask(n, NO_CONTENT)).collect();
+    b.frames();
+    Handler::reset(&mut b.calls, 1, frame::CANCEL);
+    Handler::reset(&mut b.calls, 3, frame::REFUSED_STREAM);
+    // Stream 5 was taken, 7 was not.
+    b.calls.goaway(5);
+    b.calls.fail_all("lost");
+    assert_eq!(tickets.iter().map(refused).collect::<Vec<_>>(), [false, true, false, true]);
+    assert_eq!(b.answered().len(), 4);
+}
