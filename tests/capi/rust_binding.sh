@@ -11,7 +11,13 @@ mkdir -p "$2"
 folder=$(cd "$2" && pwd)
 cd "$folder"
 if [ ! -d "tensorflow-$version" ]; then
-    curl -sSfL "https://static.crates.io/crates/tensorflow/tensorflow-$version.crate" | tar xz
+    # The crate's sources, from wherever cargo is told to get them.
+    cargo new --quiet --vcs none source
+    cargo add --quiet --manifest-path source/Cargo.toml "tensorflow@=$version"
+    cargo metadata --format-version 1 --manifest-path source/Cargo.toml |
+        sed -n 's|.*"manifest_path":"\([^"]*/tensorflow-'"$version"'\)/Cargo.toml".*|\1|p' > source/where
+    cp -R "$(cat source/where)" .
+    rm -rf source "tensorflow-$version/Cargo.lock"
 fi
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$prefix/lib" CARGO_TARGET_DIR="$folder/rust-target"
 export RUSTFLAGS="--cap-lints allow"

@@ -59,7 +59,7 @@ def test_curves(board):
     tags = set(board.get("scalars/tags")["iris"])
     assert {"loss", "accuracy", "learning_rate", "gradient_norm", "parameter_norm", "global_step/sec"} <= tags
     last = lambda run, tag: board.get("scalars/scalars", run=run, tag=tag)[-1][2]
-    assert (last("iris", "learning_rate"), last("slow", "learning_rate")) == (pytest.approx(0.02), pytest.approx(0.001))
+    assert (last("iris", "learning_rate"), last("slow", "learning_rate")) == (pytest.approx(0.01), pytest.approx(0.001))
     assert last("iris", "loss") < last("slow", "loss") and last("iris", "global_step/sec") > 0
     norms = board.get("scalars/scalars", run="iris", tag="parameter_norm")
     assert [step for _, step, _ in norms] == list(range(1, STEPS + 1))

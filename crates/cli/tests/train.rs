@@ -55,7 +55,7 @@ fn iris_is_told_apart_and_printed_as_in_the_lecture() {
 
 #[test]
 fn products_in_bfloat16_learn_and_the_model_is_float() {
-    let folder = folder("bfloat16");
+    let folder = folder("precision");
     let (logdir, exported) = (folder.join("log"), folder.join("exported"));
     let paths = [&logdir, &exported].map(|p| p.to_str().unwrap().to_string());
     let common = ["iris", "--precision", "bfloat16", "--logdir", &paths[0], "--export", &paths[1]];

@@ -109,7 +109,7 @@ impl<'a> OpBuilder<'a> {
     }
 
     /// Sets the two seeds of a random op, as TensorFlow derives them from the graph's seed and the op's own. With both, the op's
-    /// is the second. With the graph's alone, the second is the number of nodes so far, so that ops have different sequences. With neither,
+    /// is the second. With the graph's alone, the second counts such ops, so that they have different sequences. With neither,
     /// every session draws different numbers.
     pub fn seeds(self, own: Option<i64>) -> Self {
         let (seed, seed2) = self.scope.seeds_for(own);

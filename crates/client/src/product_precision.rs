@@ -1,5 +1,6 @@
 //! The precision of matrix products and convolutions.
 
+use crate::build::OpBuilder;
 use crate::output::Output;
 use crate::scope::Scope;
 use std::borrow::Borrow;
@@ -28,23 +29,24 @@ impl Scope {
     /// Op `MatMul`.
     #[track_caller]
     pub fn matmul(&self, x: impl Borrow<Output>, y: impl Borrow<Output>) -> Output {
-        self.product(x.borrow(), y.borrow(), |x, y| self.op("MatMul").input(x).input(y).output())
+        self.product(self.op("MatMul"), x.borrow(), y.borrow())
     }
 
     /// Op `BatchMatMulV2`.
     #[track_caller]
     pub fn batch_matmul(&self, x: impl Borrow<Output>, y: impl Borrow<Output>) -> Output {
-        self.product(x.borrow(), y.borrow(), |x, y| self.op("BatchMatMulV2").input(x).input(y).output())
+        self.product(self.op("BatchMatMulV2"), x.borrow(), y.borrow())
     }
 
-    /// A product of two tensors, made by `make` in the precision of products.
+    /// A product of two tensors by this op, which has its attrs but no inputs yet, in the precision of products.
     #[track_caller]
-    pub fn product(&self, x: &Output, y: &Output, make: impl FnOnce(&Output, &Output) -> Output) -> Output {
+    pub fn product(&self, op: OpBuilder<'_>, x: &Output, y: &Output) -> Output {
         match self.defaults.product_precision {
             Some(dtype) if x.dtype() == DataType::Float && y.dtype() == DataType::Float => {
-                self.cast(make(&self.cast(x, dtype), &self.cast(y, dtype)), DataType::Float)
+                let (x, y) = (self.cast(x, dtype), self.cast(y, dtype));
+                self.cast(op.input(&x).input(&y).output(), DataType::Float)
             }
-            _ => make(x, y),
+            _ => op.input(x).input(y).output(),
         }
     }
 }

@@ -42,7 +42,7 @@ fn main() -> Result<()> {
             let (images, labels) = (file("train-images-idx3-ubyte"), file("train-labels-idx1-ubyte"));
             (Dataset::idx(&g, images, labels), 1000)
         }
-        None => (drawn(&g)?, 30),
+        None => (drawn(&g)?, 50),
     };
     // Files that are not there, or no digits.
     g.check()?;

@@ -42,7 +42,7 @@ impl Program for Iris {
     }
 
     fn defaults(&self) -> Defaults {
-        Defaults { steps: 1000, batch: 32, rate: 0.02, falls_over: None, optimizer: optimizer::Kind::Adam }
+        Defaults { steps: 1000, batch: 32, rate: 0.01, falls_over: None, optimizer: optimizer::Kind::Adam }
     }
 
     fn examples(&self) -> usize {

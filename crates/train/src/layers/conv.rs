@@ -91,9 +91,8 @@ impl<'a> Conv2D<'a> {
         let kernel = g.get_variable_with("kernel", &dims, initializer, options);
         let strides = Attr::ints(&[1, self.strides[0], self.strides[1], 1]);
         let padding = self.padding.name();
-        let mut y = g.product(x, &kernel.value, |x, kernel| {
-            g.op("Conv2D").input(x).input(kernel).attr("strides", strides).attr("padding", padding).output()
-        });
+        let convolve = g.op("Conv2D").attr("strides", strides).attr("padding", padding);
+        let mut y = g.product(convolve, x, &kernel.value);
         if self.use_bias {
             let bias = g.get_variable_with("bias", &[self.filters], self.bias_initializer, options);
             y = g.bias_add(y, &bias.value);
