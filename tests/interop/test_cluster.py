@@ -193,6 +193,11 @@ def test_partial_runs_over_tasks(master):
         first = session.partial_run(run, r1, {a: 2})
         assert first == 3
         assert session.partial_run(run, r2, {b: 10}) == 30
+        # The step ends between the calls: its tensors were gone with it.
+        for _ in range(10):
+            run = session.partial_run_setup([r1, r2], [a, b])
+            assert session.partial_run(run, r1, {a: 2, b: 10}) == 3
+            assert session.partial_run(run, r2) == 30
 
 
 @pytest.mark.parametrize("ps, worker", [(OURS, THEIRS), (THEIRS, OURS), (OURS, OURS)])

@@ -89,7 +89,7 @@ def test_settings_are_hyperparameters(board):
     asked = {"startIndex": 0, "sliceSize": 10, "allowedStatuses": statuses, "colParams": columns}
     groups = {g["name"]: g for g in board.get("hparams/session_groups", post=asked)["sessionGroups"]}
     assert set(groups) == {"iris", "slow", "words", "digits"}
-    want = {"optimizer": "gradient descent", "learning_rate": 0.001, "batch": 32.0, "steps": float(STEPS), "seed": 1.0}
+    want = {"optimizer": "gradient descent", "learning_rate": 0.001, "batch": 32.0, "steps": float(STEPS), "seed": 1.0, "precision": "float"}
     assert groups["slow"]["hparams"] == want
     # A setting that one program has.
     assert groups["digits"]["hparams"]["model"] == "mlp"

@@ -1,7 +1,8 @@
 //! Partial runs: one step that is fed and fetched from while it runs.
 //!
 //! Every feed is a `_Recv` and every fetch a `_Send` of the step's rendezvous, with the client at the other end. So the step is
-//! an ordinary one: it starts with the first call, and waits for feeds that have not arrived.
+//! an ordinary one: it starts with the first call, and waits for feeds that have not arrived. Fetches are received from its start on: the
+//! rendezvous of a step in a cluster ends with the step, which may be before the call that asks for them.
 
 use super::compile::{Compiled, Signature};
 use super::feeds::{FeedInfo, feed_info};
@@ -14,7 +15,7 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Error, Result, cancelled, internal};
 use thalweg_core::invalid;
 use thalweg_core::node::Output;
-use thalweg_core::rendezvous::{Parcel, Rendezvous, rendezvous_key};
+use thalweg_core::rendezvous::{LocalRendezvous, Parcel, Rendezvous, rendezvous_key};
 use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
@@ -74,6 +75,8 @@ pub struct PartialRun {
     compiled: Arc<Compiled>,
     /// The rendezvous with the client, once the step has begun.
     rendezvous: OnceLock<Arc<dyn Rendezvous>>,
+    /// Fetches that have arrived, until a call takes them.
+    arrived: Arc<LocalRendezvous>,
     cancel: Arc<Cancellation>,
     feeds: HashMap<String, (Output, FeedInfo)>,
     fetches: HashMap<String, Output>,
@@ -111,6 +114,7 @@ impl Session {
             session: self.clone(),
             compiled,
             rendezvous: OnceLock::new(),
+            arrived: Arc::default(),
             cancel: Arc::default(),
             feeds: signature
                 .feeds
@@ -139,7 +143,7 @@ impl PartialRun {
             // If the step has failed, its fetches report it.
             let _ = rendezvous.send(&key(&name), Parcel::live(value));
         }
-        self.receive(rendezvous, fetches, last, done);
+        self.receive(fetches, last, done);
         Ok(())
     }
 
@@ -148,7 +152,8 @@ impl PartialRun {
         let inner = &self.session.inner;
         let step = inner.new_rendezvous(&self.compiled);
         let (rendezvous, progress) = (step.rendezvous.clone(), self.progress.clone());
-        let client = rendezvous.clone();
+        let arrived = self.arrived.clone();
+        self.fetches.keys().for_each(|name| self.forward(&*rendezvous, key(name)));
         let done = Box::new(move |r: Result<(Vec<Tensor>, RunMetadata)>| {
             let ended = r.map(|(_, metadata)| metadata);
             let waiting = {
@@ -159,12 +164,23 @@ impl PartialRun {
             waiting.into_iter().for_each(|w| w(ended.clone()));
             // A step that failed at its start did not abort it: the client would wait for ever.
             if let Err(e) = ended {
-                client.abort(e);
+                arrived.abort(e);
             }
         });
         let options = RunOptions { trace, cancel: Some(self.cancel.clone()), ..Default::default() };
         inner.start(&self.compiled, Vec::new(), &options, Some(step), done);
         rendezvous
+    }
+
+    /// Receives a fetch when it is computed.
+    fn forward(&self, rendezvous: &dyn Rendezvous, key: String) {
+        let (arrived, name) = (self.arrived.clone(), key.clone());
+        let received = move |parcel: Result<Parcel>| {
+            if let Err(e) = parcel.and_then(|parcel| arrived.send(&name, parcel)) {
+                arrived.abort(e);
+            }
+        };
+        rendezvous.recv(&key, Box::new(received));
     }
 
     /// Cancels the step.
@@ -225,7 +241,7 @@ impl PartialRun {
         })
     }
 
-    fn receive(&self, rendezvous: &Arc<dyn Rendezvous>, fetches: &[String], last: bool, done: OnFetched) {
+    fn receive(&self, fetches: &[String], last: bool, done: OnFetched) {
         let progress = self.progress.clone();
         let arrived = move |values: Result<Vec<Option<Tensor>>>| {
             let values = match values {
@@ -263,7 +279,7 @@ impl PartialRun {
                 let Some(arrived) = arrived else { return };
                 arrived(failed.map_or(Ok(values), Err));
             };
-            rendezvous.recv(&key(name), Box::new(received));
+            self.arrived.recv(&key(name), Box::new(received));
         }
     }
 }
