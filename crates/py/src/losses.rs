@@ -90,6 +90,7 @@ fn sigmoid_cross_entropy_with_logits(
 
 /// A learning rate that decays with the global step.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "called by one function of the package")]
 fn decay(
     scope: &Bound<'_, Scope>,
     kind: &str,

@@ -123,7 +123,7 @@ fn variables_are_shared_with_graphs_and_have_gradients() {
 
     let g = Scope::new();
     let w = g.adopt_variable("v", &v.tensor, true);
-    let add = w.assign_add(&g.constant([[1f32], [1.]]));
+    let add = w.assign_add(g.constant([[1f32], [1.]]));
     assert_eq!(w.shape().to_string(), "[2,1]");
     let session = e.session(&g).unwrap();
     session.run(&add, &[]).unwrap();
