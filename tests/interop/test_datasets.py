@@ -284,6 +284,7 @@ PIPELINES = {
     "sliding far": lambda f: sliding(20, 3, 8, 2, False),
     "sliding strides": lambda f: sliding(7, 2, 2, 3, False),
     "sliding wide": lambda f: sliding(7, 14, 1, 1),
+    "sliding over different shapes": lambda f: sliding(6, 2, 1, 1, True, Dataset.range(6).map(lambda x: tf.fill([x // 2 + 1], x))),
     "sliding nothing": lambda f: sliding(7, 0, 1, 1),
     "index flat map": lambda f: index_flat_map(5),
     "index flat map skipping": lambda f: index_flat_map(5, index=lambda i: (i // 2 * 2, i % 2)),

@@ -126,12 +126,13 @@ impl Iter for Windows {
             if self.ahead.len() == 0 || self.ahead.len() < span && self.window.drop_remainder {
                 return Ok(None);
             }
-            let window = (self.window.make)(self)?;
+            let window = (self.window.make)(self);
+            // Also after a window that cannot be stacked: the iterator goes on with the next.
             for _ in 0..self.window.shift.min(self.ahead.len()) {
                 self.ahead.pop();
             }
             self.skip = self.window.shift.saturating_sub(span);
-            Ok(Some(window))
+            window.map(Some)
         })
     }
 
