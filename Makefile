@@ -28,7 +28,7 @@ TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
 .PHONY: test check rust features parquet isa python notebook capi capi-bindings wheel interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
 
-test: check rust isa shuttle features python interop
+test: check rust isa shuttle features python interop capi
 
 check:
 	cargo fmt --all --check
@@ -78,7 +78,7 @@ python: $(PYVENV)/ready
 # With TensorFlow's library as judge, if `make interop` or somebody else has installed it.
 CAPI_PYTHON = $(if $(wildcard $(VENV)/ready),$(abspath $(VENV))/bin/python,$(PYTHON))
 capi:
-	cargo build -p thalweg-capi
+	cargo build --workspace --lib --bins --examples
 	packaging/capi.sh target/debug target/capi
 	cd tests/capi && $(CAPI_PYTHON) test_capi.py
 
