@@ -31,6 +31,9 @@ fn messages(set: &mut FileDescriptorSet, out: &Path) -> Result<(), Box<dyn Error
     config
         .bytes(["."])
         .btree_map(["."])
+        // A map's node has room for eleven values: those of a NodeDef's attrs took five kilobytes, however small its attrs.
+        .boxed(".tensorflow.AttrValue.value.tensor")
+        .boxed(".tensorflow.AttrValue.value.list")
         .compile_well_known_types()
         .disable_comments([".google"])
         .enable_type_names();

@@ -64,7 +64,7 @@ fn t() -> (&'static str, AttrValue) {
 }
 
 fn types(n: usize) -> AttrValue {
-    attr(Value::List(ListValue { r#type: vec![FLOAT; n], ..Default::default() }))
+    attr(Value::List(Box::new(ListValue { r#type: vec![FLOAT; n], ..Default::default() })))
 }
 
 fn func(name: &str) -> AttrValue {
@@ -89,7 +89,7 @@ fn zero(name: &str, dtype: i32) -> NodeDef {
         FLOAT => value.float_val.push(0.0),
         _ => value.int_val.push(0),
     }
-    node(name, "Const", &[], &[("dtype", attr(Value::Type(dtype))), ("value", attr(Value::Tensor(value)))])
+    node(name, "Const", &[], &[("dtype", attr(Value::Type(dtype))), ("value", attr(Value::Tensor(Box::new(value))))])
 }
 
 fn placeholder(name: &str) -> NodeDef {

@@ -141,7 +141,7 @@ fn attr(value: Value) -> AttrValue {
 fn constant(name: &str, value: &Tensor) -> Result<NodeDef> {
     let attrs = [
         ("dtype".to_string(), attr(Value::Type(value.dtype().wire()))),
-        ("value".to_string(), attr(Value::Tensor(tensor_to_proto(value)?))),
+        ("value".to_string(), attr(Value::Tensor(Box::new(tensor_to_proto(value)?)))),
     ];
     Ok(NodeDef {
         name: name.into(),

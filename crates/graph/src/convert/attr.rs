@@ -106,10 +106,10 @@ pub fn attr_to_proto(a: &Attr) -> Result<AttrValue> {
         Attr::Bool(b) => Value::B(*b),
         Attr::Type(t) => Value::Type(t.wire()),
         Attr::Shape(s) => Value::Shape(partial_shape_to_proto(s)),
-        Attr::Tensor(t) => Value::Tensor(tensor_to_proto(t)?),
+        Attr::Tensor(t) => Value::Tensor(Box::new(tensor_to_proto(t)?)),
         Attr::Placeholder(p) => Value::Placeholder(p.clone()),
         Attr::Func(f) => Value::Func(func_to_proto(f)?),
-        Attr::List(items) => Value::List(list_to_proto(items)?),
+        Attr::List(items) => Value::List(Box::new(list_to_proto(items)?)),
     };
     Ok(AttrValue { value: Some(value) })
 }

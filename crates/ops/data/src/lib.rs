@@ -13,6 +13,7 @@ mod parsing;
 mod reader;
 mod save;
 mod summary;
+mod tasks;
 
 #[cfg(test)]
 #[path = "../../kit/testing.rs"]

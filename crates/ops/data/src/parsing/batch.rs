@@ -3,8 +3,6 @@
 use crate::prelude::*;
 use bytes::Bytes;
 use std::ops::Range;
-use std::sync::Mutex;
-use thalweg_core::sync::lock;
 use thalweg_math::parallel::Parallel;
 
 /// Fewer bytes than this are not worth another thread.
@@ -16,27 +14,6 @@ pub fn parts(rows: &[Bytes], par: &dyn Parallel) -> Result<Vec<Range<usize>>> {
     let most = if par.threads() == 1 { 1 } else { par.threads().saturating_mul(4) };
     let size = rows.len().div_ceil((bytes / GRAIN).clamp(1, most)).max(1);
     reserve::collect((0..rows.len()).step_by(size).map(|i| i..(i + size).min(rows.len())))
-}
-
-/// Runs each task on some thread; the results in order, or the first error.
-pub fn run<T: Send, R: Send>(
-    par: &dyn Parallel,
-    tasks: Vec<T>,
-    body: impl Fn(T) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    let cells = reserve::collect(tasks.into_iter().map(|t| (Mutex::new(Some(t)), Mutex::new(None))))?;
-    par.run_ranges(cells.len(), 1, &|range| {
-        for (task, result) in cells.get(range).unwrap_or_default() {
-            if let Some(task) = lock(task).take() {
-                *lock(result) = Some(body(task));
-            }
-        }
-    });
-    let taken = |cell: &(Mutex<Option<T>>, Mutex<Option<Result<R>>>)| match lock(&cell.1).take() {
-        Some(result) => result,
-        None => Err(internal("a part of a batch was not run")),
-    };
-    reserve::try_collect(cells.iter().map(taken))
 }
 
 /// The rows of a batch: a vector of serialized messages, or one as a scalar.

@@ -3,6 +3,7 @@
 use super::batch;
 use super::samples::{float_vector, strings};
 use crate::prelude::*;
+use crate::tasks;
 use bytes::Bytes;
 use std::borrow::Cow;
 
@@ -97,7 +98,7 @@ impl Format {
                 return Err(invalid!("There should only be 1 default per field but field {i} has {n}"));
             }
         }
-        let parts = batch::run(c.par(), batch::parts(records, c.par())?, |rows| {
+        let parts = tasks::run(c.par(), batch::parts(records, c.par())?, |rows| {
             let mut columns =
                 reserve::try_collect(defaults.iter().map(|d| Column::new(d.dtype(), rows.len())))?;
             for row in rows {

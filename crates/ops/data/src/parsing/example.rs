@@ -1,6 +1,7 @@
 //! The features of `Example` messages, and the context of `SequenceExample` messages, which lies in the same field.
 
 use super::batch::{self, Batch};
+use crate::tasks;
 use super::feature::{Feature, Slots, Values};
 use super::wire::{Field, Fields, Malformed, Wire};
 use crate::prelude::*;
@@ -180,7 +181,7 @@ impl<'a> Parser<'a> {
         reserve::room(&mut by_name, self.wants.len())?;
         by_name.extend(self.wants.iter().enumerate().map(|(i, w)| (&w.key[..], i)));
         let names = reserve::collect(self.wants.iter().map(|w| &w.key[..]))?;
-        let found = batch::run(par, parts, |part| self.part(part, Keys::new(&by_name, &names)))?;
+        let found = tasks::run(par, parts, |part| self.part(part, Keys::new(&by_name, &names)))?;
         self.joined(found, dense)
     }
 

@@ -1,6 +1,7 @@
 //! The feature lists of `SequenceExample` messages: for each key a feature for each step.
 
 use super::batch::{self, Batch};
+use crate::tasks;
 use super::example::{Keys, for_entries};
 use super::feature::{Feature, Values};
 use super::forms::row_splits;
@@ -46,7 +47,7 @@ impl ListParser<'_> {
         reserve::room(&mut by_name, self.wants.len())?;
         by_name.extend(self.wants.iter().enumerate().map(|(i, w)| (&w.key[..], i)));
         let names = reserve::collect(self.wants.iter().map(|w| &w.key[..]))?;
-        let parts = batch::run(par, ranges, |rows| self.part(rows, Keys::new(&by_name, &names)))?;
+        let parts = tasks::run(par, ranges, |rows| self.part(rows, Keys::new(&by_name, &names)))?;
         let mut all = self.empty()?;
         for part in parts {
             for (all, part) in all.iter_mut().zip(part) {
