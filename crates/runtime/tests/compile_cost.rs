@@ -89,7 +89,12 @@ fn zero(name: &str, dtype: i32) -> NodeDef {
         FLOAT => value.float_val.push(0.0),
         _ => value.int_val.push(0),
     }
-    node(name, "Const", &[], &[("dtype", attr(Value::Type(dtype))), ("value", attr(Value::Tensor(Box::new(value))))])
+    node(
+        name,
+        "Const",
+        &[],
+        &[("dtype", attr(Value::Type(dtype))), ("value", attr(Value::Tensor(Box::new(value))))],
+    )
 }
 
 fn placeholder(name: &str) -> NodeDef {

@@ -1,10 +1,10 @@
 //! The features of `Example` messages, and the context of `SequenceExample` messages, which lies in the same field.
 
 use super::batch::{self, Batch};
-use crate::tasks;
 use super::feature::{Feature, Slots, Values};
 use super::wire::{Field, Fields, Malformed, Wire};
 use crate::prelude::*;
+use crate::tasks;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,12 +1,12 @@
 //! The feature lists of `SequenceExample` messages: for each key a feature for each step.
 
 use super::batch::{self, Batch};
-use crate::tasks;
 use super::example::{Keys, for_entries};
 use super::feature::{Feature, Values};
 use super::forms::row_splits;
 use super::wire::{Field, Fields, Malformed, Wire};
 use crate::prelude::*;
+use crate::tasks;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -58,14 +58,29 @@ fn clamp(c: &mut OpCall<'_>, most: Option<f32>) -> Result<()> {
     let (low, high) = bounds(c, 1)?;
     let levels = Levels::new(dtype, (low, high))?;
     let (zero, most) = (levels.level(0.0), most.map_or(i32::MAX, |most| levels.level(most)));
-    let stored = integers(c.input(0)?)?;
-    let x = stored.as_slice::<i32>()?;
-    let mut out = Tensor::uninit(DataType::Int32, c.shape(0)?.clone())?;
-    for_chunks_of(c.par(), out.as_mut_slice::<i32>()?, 1, 1 << 14, &|at, out| {
-        // The upper bound wins where a range that is upside down has it below 0's.
-        out.iter_mut().zip(&x[at]).for_each(|(out, x)| *out = (*x).max(zero).min(most));
-    });
-    c.set(0, quantised(out, dtype)?);
+    // The upper bound wins where a range that is upside down has it below 0's.
+    let out = match dtype {
+        DataType::Quint8 => {
+            let byte = |level: i32| level.clamp(0, 255) as u8;
+            let (zero, most) = (byte(zero), byte(most));
+            let mut out = Tensor::uninit(dtype, c.shape(0)?.clone())?;
+            let x = c.input(0)?.bytes()?;
+            for_chunks_of(c.par(), out.bytes_mut()?, 1, 1 << 16, &|at, out| {
+                out.iter_mut().zip(&x[at]).for_each(|(out, x)| *out = (*x).max(zero).min(most));
+            });
+            out
+        }
+        _ => {
+            let stored = integers(c.input(0)?)?;
+            let x = stored.as_slice::<i32>()?;
+            let mut out = Tensor::uninit(DataType::Int32, c.shape(0)?.clone())?;
+            for_chunks_of(c.par(), out.as_mut_slice::<i32>()?, 1, 1 << 14, &|at, out| {
+                out.iter_mut().zip(&x[at]).for_each(|(out, x)| *out = (*x).max(zero).min(most));
+            });
+            quantised(out, dtype)?
+        }
+    };
+    c.set(0, out);
     c.set(1, Tensor::scalar(low));
     c.set(2, Tensor::scalar(high));
     Ok(())
