@@ -68,14 +68,14 @@ fn run(c: &mut OpCall<'_>, k: i64) -> Result<()> {
 
 /// Whether all of a row are finite, and fewer than `k` of them larger than its own. Most rows are decided by their beginning.
 fn is_among(row: &[f32], own: f32, k: i64) -> bool {
-    let mut left = k;
+    let mut larger = 0;
     for part in row.chunks(256) {
-        left -= part.iter().filter(|p| **p > own).count() as i64;
-        if left <= 0 || !part.iter().all(|p| p.is_finite()) {
+        larger += part.iter().filter(|p| **p > own).count() as i64;
+        if larger >= k || !part.iter().all(|p| p.is_finite()) {
             return false;
         }
     }
-    left > 0
+    true
 }
 
 #[cfg(test)]
