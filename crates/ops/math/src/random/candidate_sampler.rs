@@ -98,7 +98,7 @@ fn prepare(node: &KernelNode, distribution: Distribution) -> Result<Box<dyn Kern
         let truth = true_classes(c, num_true, range)?;
         let part = stream.reserve(c, |s| s.reserve_words(WORDS_PER_SAMPLE.wrapping_mul(num_sampled as u64)));
         let draw = |words: &mut Words| distribution.draw(words, range);
-        let (sampled, tries) = sample(&mut Words::new(part), draw, num_sampled as usize, unique)?;
+        let (sampled, tries) = sample(c, &mut Words::new(part), draw, num_sampled as usize, unique)?;
         let count =
             |class: &i64| expected(distribution.probability(*class, range), num_sampled as usize, tries);
         let of_truth = reserve::collect(truth.iter().map(count))?;
@@ -131,8 +131,12 @@ pub fn answer(c: &mut OpCall<'_>, sampled: &[i64], of_truth: &[f32], of_sampled:
     Ok(())
 }
 
+/// Tries between two looks at whether the step goes on.
+const CHECK_EVERY: usize = 1 << 16;
+
 /// Sampled classes, and the number of tries. All differ if `unique`, which needs as many classes.
 pub fn sample(
+    c: &OpCall<'_>,
     words: &mut Words,
     draw: impl Fn(&mut Words) -> i64,
     count: usize,
@@ -145,6 +149,10 @@ pub fn sample(
     while out.len() < count {
         let class = draw(words);
         tries += 1;
+        // The last class may be one that is hardly ever drawn.
+        if tries % CHECK_EVERY == 0 {
+            c.step.check()?;
+        }
         if !unique || seen.insert(class) {
             out.push(class);
         }

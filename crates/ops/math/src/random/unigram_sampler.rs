@@ -172,6 +172,13 @@ fn fixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let prepared = OnceLock::<Frequencies>::new();
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         if prepared.get().is_none() {
+            let reserved = shards.reserved();
+            if reserved > how.range {
+                return Err(invalid!(
+                    "range is {} must be equal to weights size, and {reserved} ids are reserved",
+                    how.range
+                ));
+            }
             let weights = if file.is_empty() {
                 shards.weights(unigrams.iter().map(|w| Ok(*w)))?
             } else {
@@ -218,13 +225,16 @@ impl Shards {
         })
     }
 
-    fn weights(&self, given: impl Iterator<Item = Result<f32>>) -> Result<Vec<f32>> {
-        let mut weights = Vec::new();
-        for id in 0..self.reserved {
-            if id % self.count == self.own {
-                reserve::push(&mut weights, 0.0)?;
-            }
+    /// How many of the reserved ids are this shard's.
+    fn reserved(&self) -> i64 {
+        if !(0..self.count).contains(&self.own) || self.reserved <= self.own {
+            return 0;
         }
+        (self.reserved - self.own - 1) / self.count + 1
+    }
+
+    fn weights(&self, given: impl Iterator<Item = Result<f32>>) -> Result<Vec<f32>> {
+        let mut weights = reserve::filled(self.reserved() as usize, 0.0)?;
         // Numbers continue from the reserved classes of this shard, as in TensorFlow.
         for (id, weight) in (weights.len() as i64..).zip(given) {
             let weight = weight?;
@@ -344,7 +354,7 @@ impl How {
         let truth = true_classes(c, self.num_true, self.range)?;
         let count = self.num_sampled as usize;
         let part = self.stream.reserve(c, |s| s.reserve_words(WORDS_PER_SAMPLE.wrapping_mul(count as u64)));
-        let (sampled, tries) = sample(&mut Words::new(part), draw, count, self.unique)?;
+        let (sampled, tries) = sample(c, &mut Words::new(part), draw, count, self.unique)?;
         let count = |class: &i64| expected(probability(*class), count, tries);
         let of_truth = reserve::collect(truth.iter().map(count))?;
         let of_sampled = reserve::collect(sampled.iter().map(count))?;
@@ -369,6 +379,18 @@ fn below(words: &mut Words, range: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reserved_ids_of_a_shard_are_counted_not_walked() {
+        let shards = |reserved, count, own| Shards { reserved, count, own, distortion: 1.0 }.reserved();
+        for (reserved, count, own) in
+            [(0, 1, 0), (7, 3, 0), (7, 3, 1), (7, 3, 2), (2, 3, 2), (9, 2, 5), (-4, 2, 1)]
+        {
+            let walked = (0..reserved).filter(|id| id % count == own).count() as i64;
+            assert_eq!(shards(reserved, count, own), walked, "{reserved} {count} {own}");
+        }
+        assert_eq!(shards(i64::MAX, 1 << 31, 0), (1 << 32));
+    }
 
     #[test]
     fn counts_grow_and_are_drawn_by() {
