@@ -4,6 +4,8 @@ use crate::common::{Example, assert_none, examples, examples_of, from_env, ops, 
 use crate::mutate::{any_tensor, strange_attrs, strange_tensors};
 use crate::watch::Watch;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use thalweg_core::attr::Attrs;
 use thalweg_core::case::CaseGen;
 use thalweg_core::direct;
@@ -13,6 +15,8 @@ use thalweg_core::op::{Class, Make, Op};
 use thalweg_core::signature::AttrKind;
 
 pub const LIMIT: usize = 256 << 20;
+
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// The calls: how many, how many succeeded, and the failures, one for each place and op.
 #[derive(Default)]
@@ -24,7 +28,11 @@ struct Tally {
 
 impl Tally {
     fn call(&mut self, watch: &Watch, example: &Example) {
-        let step = step(1);
+        let mut step = step(1);
+        // What may take long by its attrs ends with the step: later than anything else, and before it counts as hung.
+        if let Some(step) = Arc::get_mut(&mut step) {
+            step.deadline = Some(Instant::now() + TIME_LIMIT);
+        }
         self.calls += 1;
         let describe = || format!("{} on {:?} with {:?}", example.label, example.inputs, example.attrs);
         let name = example.op.name;

@@ -87,6 +87,9 @@ static STATELESS_SAMPLE_DISTORTED_BOUNDING_BOX: Op = Op {
     ..SAMPLE_DISTORTED_BOUNDING_BOX_V2
 };
 
+/// Attempts between two looks at whether the step goes on.
+const CHECK_EVERY: u64 = 1 << 12;
+
 /// An image of 40 by 50 pixels, with two boxes.
 fn example() -> Vec<Tensor> {
     let boxes = [0.1f32, 0.2, 0.7, 0.9, 0.4, 0.4, 0.6, 0.5];
@@ -273,11 +276,19 @@ fn sample<T: Integer>(c: &mut OpCall<'_>, rule: &Rule, stream: Philox) -> Result
         reserve::push(&mut objects, image)?;
     }
     let mut words = Words::new(stream);
-    let attempt = |_| {
+    let mut found = image;
+    for attempt in 0..rule.attempts {
+        // Attempts may be many, and no proposal ever show enough.
+        if attempt % CHECK_EVERY == CHECK_EVERY - 1 {
+            c.step.check()?;
+        }
         let aspect = unit(&mut words) * (rule.aspects[1] - rule.aspects[0]) + rule.aspects[0];
-        propose(rule, width, height, aspect, &mut words).filter(|w| w.shows_enough(&objects, least))
-    };
-    let found = (0..rule.attempts).find_map(attempt).unwrap_or(image);
+        let proposed = propose(rule, width, height, aspect, &mut words);
+        if let Some(window) = proposed.filter(|w| w.shows_enough(&objects, least)) {
+            found = window;
+            break;
+        }
+    }
     let numbers = |values: [i64; 3]| Tensor::vector(&values.map(T::from_i64));
     let begin = numbers([found.top, found.left, 0])?;
     let size = numbers([found.bottom - found.top, found.right - found.left, -1])?;
